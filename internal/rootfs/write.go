@@ -1,0 +1,151 @@
+package rootfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+)
+
+// tempName is where the new bytes of a file are put before they replace it. The
+// name is fixed, so that what a killed program left is found again; nobody but
+// the owner of the directory could have put a link there, and O_EXCL follows
+// none.
+func tempName(p string) string {
+	return path.Join(path.Dir(p), "."+path.Base(p)+".eksproxy-new")
+}
+
+// Write replaces the file at a resolved path (File.Path) as a whole: readers
+// see the old bytes or the new ones. The owner and the extended attributes of
+// the old file are kept; the mode is the given one, whatever the umask. The
+// directory must exist.
+func (r *Root) Write(p string, data []byte, mode fs.FileMode) error {
+	temp := tempName(p)
+	if err := r.RemoveTemp(p); err != nil {
+		return err
+	}
+	r.step(OpCreate, temp)
+	f, err := r.in.OpenFile(inside(temp), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("creating a file beside %s: %w", p, err)
+	}
+	if err := r.fill(f, p, data, mode); err != nil {
+		_ = f.Close()
+		return errors.Join(fmt.Errorf("writing %s: %w", p, err), r.in.Remove(inside(temp)))
+	}
+	if err := f.Close(); err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", p, err), r.in.Remove(inside(temp)))
+	}
+	r.step(OpRename, p)
+	if err := r.in.Rename(inside(temp), inside(p)); err != nil {
+		return errors.Join(fmt.Errorf("replacing %s: %w", p, err), r.in.Remove(inside(temp)))
+	}
+	return r.syncDir(path.Dir(p))
+}
+
+// fill gives the new file its bytes, owner, attributes and mode. Attributes
+// come before the mode: setting a POSIX ACL changes the mode as well.
+func (r *Root) fill(f *os.File, p string, data []byte, mode fs.FileMode) error {
+	r.step(OpWrite, p)
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	r.step(OpAttr, p)
+	if err := r.copyAttributes(f, p); err != nil {
+		return err
+	}
+	if err := f.Chmod(mode & permBits); err != nil {
+		return err
+	}
+	r.step(OpSync, p)
+	return f.Sync()
+}
+
+// RemoveTemp removes what a killed program left of a write of the file at a
+// resolved path.
+func (r *Root) RemoveTemp(p string) error {
+	temp := tempName(p)
+	if _, err := r.in.Lstat(inside(temp)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return r.Remove(temp)
+}
+
+// Chmod sets the mode of the file at a resolved path.
+func (r *Root) Chmod(p string, mode fs.FileMode) error {
+	r.step(OpAttr, p)
+	return r.in.Chmod(inside(p), mode&permBits)
+}
+
+// Remove removes the file at a resolved path; it is no error if it is absent.
+func (r *Root) Remove(p string) error {
+	r.step(OpRemove, p)
+	err := r.in.Remove(inside(p))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing %s: %w", p, err)
+	}
+	return r.syncDir(path.Dir(p))
+}
+
+// MissingDirs returns the directories that MkdirAll would make for a resolved
+// path, the outermost first.
+func (r *Root) MissingDirs(dir string) []string {
+	var missing []string
+	for ; dir != "/" && dir != "."; dir = path.Dir(dir) {
+		if _, err := r.in.Lstat(inside(dir)); err == nil {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	slices.Reverse(missing)
+	return missing
+}
+
+// Mkdir makes one directory with the given mode, whatever the umask; it is no
+// error if it exists.
+func (r *Root) Mkdir(dir string, mode fs.FileMode) error {
+	r.step(OpMkdir, dir)
+	err := r.in.Mkdir(inside(dir), mode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("making directory %s: %w", dir, err)
+	}
+	if err := r.in.Chmod(inside(dir), mode); err != nil {
+		return fmt.Errorf("making directory %s: %w", dir, err)
+	}
+	return r.syncDir(path.Dir(dir))
+}
+
+// Rmdir removes a directory if it is empty, and says nothing if it is not, or
+// is absent.
+func (r *Root) Rmdir(dir string) error {
+	names, err := r.ReadDir(dir)
+	if err != nil || len(names) > 0 || !r.Exists(dir) {
+		return err
+	}
+	r.step(OpRmdir, dir)
+	if err := r.in.Remove(inside(dir)); err != nil {
+		return fmt.Errorf("removing directory %s: %w", dir, err)
+	}
+	return r.syncDir(path.Dir(dir))
+}
+
+// syncDir makes a rename or removal in the directory durable.
+func (r *Root) syncDir(dir string) error {
+	d, err := r.in.Open(inside(dir))
+	if err != nil {
+		return err
+	}
+	defer d.Close() //nolint:errcheck // opened for its fsync only
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("syncing directory %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// Package ui is how a command speaks: its streams, when it may use colour, and
+// how a document is printed. It knows nothing of what is printed.
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
+)
+
+// Streams are the three standard streams of a command: data goes to Out, talk
+// to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// ColorModes are the values of --color.
+func ColorModes() []string { return []string{"auto", "always", "never"} }
+
+// Color says whether a writer gets colours: --color decides, else NO_COLOR (any
+// value but empty, no-color.org) and TERM=dumb, else whether it is a terminal.
+func Color(mode string, w io.Writer, getenv func(string) string) bool {
+	switch mode {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if getenv("NO_COLOR") != "" || getenv("TERM") == "dumb" {
+		return false
+	}
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor fits
+}
+
+// Printer writes talk to a stream.
+type Printer struct {
+	W     io.Writer
+	Color bool
+}
+
+// Warn prints what works and should not stay so.
+func (p Printer) Warn(format string, args ...any) { p.line("33", "warning: ", format, args) }
+
+// Note prints what the user should know.
+func (p Printer) Note(format string, args ...any) { p.line("36", "note: ", format, args) }
+
+// Error prints why the command ends.
+func (p Printer) Error(err error) { p.line("31", "error: ", "%v", []any{err}) }
+
+func (p Printer) line(color, label, format string, args []any) {
+	if p.Color {
+		label = "\x1b[" + color + "m" + label + "\x1b[0m"
+	}
+	_, _ = fmt.Fprintf(p.W, label+format+"\n", args...)
+}
+
+// WriteJSON prints a document, indented.
+func WriteJSON(w io.Writer, doc any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(doc)
+}
+
+// WriteYAML prints a document with the names and the order of its JSON.
+func WriteYAML(w io.Writer, doc any) error {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	var n yaml.Node
+	if err := yaml.Unmarshal(data, &n); err != nil {
+		return err
+	}
+	block(&n)
+	enc := yaml.NewEncoder(w)
+	enc.SetIndent(2)
+	if err := enc.Encode(&n); err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// block takes the flow style and the quotes of JSON from every node that reads
+// the same without.
+func block(n *yaml.Node) {
+	n.Style = 0
+	for _, c := range n.Content {
+		block(c)
+	}
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && slices.Contains([]string{"", "~", "null", "true", "false"}, n.Value) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+}

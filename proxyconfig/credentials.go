@@ -1,0 +1,101 @@
+package proxyconfig
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// Credentials are a user and a password for a proxy, as a person knows them:
+// not percent-encoded. Whatever prints them hides them.
+type Credentials struct {
+	user, password string
+}
+
+// ParseCredentials parses user:password. The first colon splits; one line end
+// at the end is cut. Both are printable ASCII (0x20 to 0x7e): proxies and
+// readers disagree on every other byte.
+func ParseCredentials(data []byte) (Credentials, error) {
+	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	user, password, ok := strings.Cut(text, ":")
+	if !ok {
+		return Credentials{}, errors.New("the credentials have no colon; write user:password on one line, not encoded")
+	}
+	return newCredentials(user, password)
+}
+
+func newCredentials(user, password string) (Credentials, error) {
+	if user == "" {
+		return Credentials{}, errors.New("the credentials have no user; write user:password on one line, not encoded")
+	}
+	if strings.Contains(user, ":") {
+		return Credentials{}, errors.New("the user of the credentials holds a colon, which HTTP's basic authentication cannot carry (RFC 7617)")
+	}
+	for _, b := range []byte(user + password) {
+		if b == '\n' || b == '\r' {
+			return Credentials{}, errors.New("the credentials have more than one line; write user:password on one line")
+		}
+		if b < 0x20 || b > 0x7e {
+			return Credentials{}, errors.New("the credentials hold a byte that is not printable ASCII (0x20 to 0x7e), which not every program can send; choose another password")
+		}
+	}
+	return Credentials{user: user, password: password}, nil
+}
+
+// IsZero says whether there are none.
+func (c Credentials) IsZero() bool { return c.user == "" }
+
+// Reveal is the real user and password: for encoders of files only.
+func (c Credentials) Reveal() (user, password string) { return c.user, c.password }
+
+// Secrets are the texts that must not be shown: the password raw and
+// percent-encoded, and user and password together.
+func (c Credentials) Secrets() []string {
+	if c.IsZero() {
+		return nil
+	}
+	secrets := []string{c.encoded(), c.user + ":" + c.password}
+	if c.password != "" {
+		secrets = append(secrets, c.password, encode(c.password))
+	}
+	return secrets
+}
+
+// encoded is user:password as it stands in a URL.
+func (c Credentials) encoded() string { return encode(c.user) + ":" + encode(c.password) }
+
+// encode percent-encodes all but letters, digits, '-', '.' and '_'. RFC 3986
+// leaves '~' alone as well, but a shell expands it at the start of a word.
+func encode(s string) string {
+	const hex = "0123456789ABCDEF"
+	b := make([]byte, 0, 3*len(s))
+	for _, c := range []byte(s) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return string(b)
+}
+
+// String hides both.
+func (c Credentials) String() string {
+	if c.IsZero() {
+		return ""
+	}
+	return hidden
+}
+
+// Format prints String whatever the verb.
+func (c Credentials) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String())) }
+
+// MarshalText is String.
+func (c Credentials) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// MarshalYAML is String.
+func (c Credentials) MarshalYAML() (any, error) { return c.String(), nil }
+
+// LogValue is String.
+func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
