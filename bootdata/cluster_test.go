@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-var comparable = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
+var byValue = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
 
 func nodeConfigOf(fields string) string {
 	return "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec:\n  cluster: {" + fields + "}\n"
@@ -63,7 +63,7 @@ func checkCluster(t *testing.T, in string, want Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, comparable); diff != "" {
+	if diff := cmp.Diff(want, got, byValue); diff != "" {
 		t.Errorf("cluster (-want +got):\n%s", diff)
 	}
 }

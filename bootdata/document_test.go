@@ -14,8 +14,8 @@ import (
 func zip(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	z.Write([]byte(text))
-	z.Close()
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
 	return b.String()
 }
 

@@ -17,7 +17,7 @@ const (
 	metadataRoot   = "/latest/meta-data/"
 	interfacesPath = "network/interfaces/macs/"
 	userDataPath   = "/latest/user-data"
-	tokenPath      = "/latest/api/token"
+	tokenPath      = "/latest/api/token" //nolint:gosec // G101: a path, no credential
 
 	// maxParallel bounds requests side by side: EC2 throttles an instance.
 	maxParallel = 4
@@ -49,7 +49,7 @@ type client struct {
 	limits    limits
 	transport *http.Transport
 	endpoints []endpoint
-	preferred atomic.Int32  // index of the endpoint that answered last
+	preferred atomic.Int64  // index of the endpoint that answered last
 	slots     chan struct{} // as many as there may be requests
 }
 
@@ -136,7 +136,7 @@ func (c *client) attempt(ctx context.Context, path string) (answer, *Error) {
 		n := (first + i) % len(c.endpoints)
 		a, err := c.ask(ctx, c.endpoints[n], path)
 		if err == nil {
-			c.preferred.Store(int32(n))
+			c.preferred.Store(int64(n))
 			return a, nil
 		}
 		if !err.retryable() {

@@ -32,6 +32,7 @@ type fake struct {
 
 // newFake serves a VPC with two blocks that two interfaces report alike.
 func newFake(t *testing.T) *fake {
+	t.Helper()
 	f := &fake{
 		answers: map[string]string{
 			metadataRoot + interfacesPath:     mac1 + "/\n" + mac2 + "/",
@@ -131,8 +132,8 @@ func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {
-		conn.(*net.TCPConn).SetLinger(0)
-		conn.Close()
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		_ = conn.Close()
 	}
 }
 

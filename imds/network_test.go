@@ -94,12 +94,12 @@ func TestBL004RefusedForAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	l.Close()
+	_ = l.Close()
 	late := &http.Server{Handler: f}
-	defer late.Close()
+	defer func() { _ = late.Close() }()
 	time.AfterFunc(100*time.Millisecond, func() {
 		if l, err := net.Listen("tcp", address); err == nil {
-			late.Serve(l)
+			_ = late.Serve(l)
 		}
 	})
 	checkNode(t, newClient([]string{"http://" + address}, quick()), wantNode())

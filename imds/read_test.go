@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/eksproxy/eksproxy/facts"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/eksproxy/eksproxy/facts"
 )
 
-var comparable = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
+var byValue = cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
 
 // wantNode is what the fake says, as a node without user data.
 func wantNode() facts.Node {
@@ -37,7 +38,7 @@ func checkNode(t *testing.T, c *client, want facts.Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, comparable); diff != "" {
+	if diff := cmp.Diff(want, got, byValue); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
 }
@@ -67,7 +68,7 @@ func TestReadTakesTheEndpointAndNoEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wantNode(), got, comparable); diff != "" {
+	if diff := cmp.Diff(wantNode(), got, byValue); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
 }

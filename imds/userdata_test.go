@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/eksproxy/eksproxy/facts"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/eksproxy/eksproxy/facts"
 )
 
 func TestUserData(t *testing.T) {
@@ -65,7 +66,7 @@ func TestUserData(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got facts.Node
 			addUserData(&got, tt.in)
-			if diff := cmp.Diff(tt.want, got, comparable); diff != "" {
+			if diff := cmp.Diff(tt.want, got, byValue); diff != "" {
 				t.Errorf("node (-want +got):\n%s", diff)
 			}
 		})

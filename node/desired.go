@@ -105,7 +105,7 @@ func (w *wanter) assignments(credentials bool, list noproxy.List, line func(name
 		url = proxyconfig.URL.Reveal
 	}
 	var b strings.Builder
-	for _, name := range variables {
+	for _, name := range variables() {
 		value := list.String()
 		switch strings.ToUpper(name) {
 		case "HTTP_PROXY":
@@ -191,7 +191,7 @@ func (w *wanter) packageManager() error {
 }
 
 func (w *wanter) apt() error {
-	text := templates.NodeAPT
+	text := []byte(templates.NodeAPT)
 	for _, o := range []struct {
 		scheme string
 		url    proxyconfig.URL
@@ -200,10 +200,10 @@ func (w *wanter) apt() error {
 		if err != nil {
 			return fmt.Errorf("rendering %s: %w", aptPath, err)
 		}
-		text += line
+		text = append(text, line...)
 	}
 	w.add(proxyconfig.TargetPackageManager, Item{
-		Path: aptPath, Kind: Whole, Body: []byte(text), Secret: w.authenticated(),
+		Path: aptPath, Kind: Whole, Body: text, Secret: w.authenticated(),
 		Reason: "package installation",
 	})
 	return nil

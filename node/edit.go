@@ -14,7 +14,9 @@ const (
 // variables are the six names that make up the proxy environment, in the order
 // in which they are written. Every program that reads them reads one case or
 // the other first, so both are always equal.
-var variables = [...]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+func variables() [6]string {
+	return [...]string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+}
 
 // lines cuts a text into lines that keep their line ends; the last one may have
 // none.
@@ -35,7 +37,7 @@ func sets(line string) (string, bool) {
 		return "", false
 	}
 	name = strings.TrimRight(name, " \t")
-	for _, v := range variables {
+	for _, v := range variables() {
 		if name == v {
 			return v, true
 		}

@@ -15,7 +15,7 @@ import (
 func overridden(root *rootfs.Root, sys System) ([]string, error) {
 	var notes []string
 	for _, u := range sys.units() {
-		for _, dir := range unitDirs {
+		for _, dir := range unitDirs() {
 			for _, sub := range []string{"/" + u.name + ".service.d", "/service.d"} {
 				found, err := overridesIn(root, dir+sub, u.name)
 				if err != nil {
@@ -77,7 +77,7 @@ func changesProxy(root *rootfs.Root, data []byte) string {
 func named(value string) string {
 	for word := range strings.FieldsSeq(value) {
 		word, _, _ = strings.Cut(strings.Trim(word, `"'`), "=")
-		for _, v := range variables {
+		for _, v := range variables() {
 			if word == v {
 				return v
 			}

@@ -119,8 +119,9 @@ func (i Item) edit(old []byte) (data []byte, moved []string) {
 		return setBlock(old, i.Body)
 	case Keys:
 		return setKeys(old, i.Section, i.keys), nil
+	default: // Whole
+		return i.Body, nil
 	}
-	return i.Body, nil
 }
 
 // mode is that of the file with the item in it: a password makes it 0600;

@@ -209,11 +209,12 @@ func (f *fileRecord) drop(data []byte) []byte {
 			data = dropKeys(data, f.Original, f.Section, v.keys())
 		}
 		return data
+	default: // Whole
+		for _, v := range slices.Backward(f.Versions) {
+			data = dropLines(data, v.Ours)
+		}
+		return append(slices.Clip(f.Original), data...)
 	}
-	for _, v := range slices.Backward(f.Versions) {
-		data = dropLines(data, v.Ours)
-	}
-	return append(slices.Clip(f.Original), data...)
 }
 
 func (v version) keys() []key {
@@ -238,6 +239,7 @@ func (f *fileRecord) next(item Item, now rootfs.File, b base, data []byte, m fs.
 		for _, k := range item.keys {
 			v.Keys = append(v.Keys, keyRecord{k.name, k.value, k.present})
 		}
+	default: // of a Block nothing is needed: it has markers
 	}
 	if f != nil {
 		n.Versions = f.kept(now, v.Digest)

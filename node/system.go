@@ -40,7 +40,9 @@ func (s System) String() string {
 var ErrUnknownOS = errors.New("the operating system is not known; give --os al2, al2023 or ubuntu")
 
 // unitDirs are where systemd finds units, in its order.
-var unitDirs = [...]string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+func unitDirs() [4]string {
+	return [...]string{"/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+}
 
 // Detect finds out the system of a tree. What is given is not looked for.
 func Detect(root *rootfs.Root, os, runtime string) (System, error) {
@@ -69,7 +71,7 @@ func Detect(root *rootfs.Root, os, runtime string) (System, error) {
 }
 
 func hasUnit(root *rootfs.Root, name string) bool {
-	for _, dir := range unitDirs {
+	for _, dir := range unitDirs() {
 		if root.Exists(dir + "/" + name + ".service") {
 			return true
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // Contains says whether an entry with this text is in the list. Case does not
-// count: of all clients only Guzzle looks at it (facts/no-proxy.md A2).
+// count: of all clients only Guzzle looks at it (docs/no-proxy.md).
 func (l List) Contains(text string) bool {
 	return slices.ContainsFunc(l, func(e Entry) bool { return strings.EqualFold(e.Text, text) })
 }

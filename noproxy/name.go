@@ -24,7 +24,7 @@ func parseName(s string) ([]string, error) {
 	}
 	// Strict clients take the bare name for the zone's own host only, Go takes
 	// ".zone" for the hosts below it only, and the AWS SDK for Java knows
-	// nothing but the star (facts/no-proxy.md A2).
+	// nothing but the star (docs/no-proxy.md).
 	return []string{name, "." + name, "*." + name}, nil
 }
 
@@ -61,7 +61,8 @@ func checkName(name string) error {
 
 func isNotLabel(r rune) bool {
 	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	return !letter && !('0' <= r && r <= '9') && r != '-' && r != '_'
+	digit := '0' <= r && r <= '9'
+	return !letter && !digit && r != '-' && r != '_'
 }
 
 // rangeOfPattern gives the range that "10.*", "172.17.*" or "192.168." is

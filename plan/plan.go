@@ -7,6 +7,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -166,11 +167,11 @@ func (p Plan) Summary() string {
 	for _, c := range p.Changes {
 		count[c.Action]++
 	}
-	text := ""
+	var parts []string
 	for _, a := range []Action{Create, Update, Delete, Run} {
 		if count[a] > 0 {
-			text += fmt.Sprintf("%d to %s, ", count[a], a)
+			parts = append(parts, fmt.Sprintf("%d to %s", count[a], a))
 		}
 	}
-	return fmt.Sprintf("%s%d unchanged", text, count[Unchanged])
+	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", count[Unchanged])), ", ")
 }

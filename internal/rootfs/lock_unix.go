@@ -18,9 +18,9 @@ const lockPoll = 50 * time.Millisecond
 // Lock takes an exclusive lock on a directory, or on a file that is made if
 // need be, and returns what gives it back. It waits no longer than wait.
 func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), err error) {
-	f, err := os.Open(path) //nolint:gosec // the caller's own path
+	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
+		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)
@@ -28,7 +28,7 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("another eksproxy held it for %s", wait))
 	defer cancel()
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:gosec // a descriptor fits
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}

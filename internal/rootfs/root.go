@@ -136,13 +136,13 @@ const permBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 // Read returns the file at path, with links followed. A file that does not
 // exist is no error; anything but a regular file is.
 func (r *Root) Read(p string) (File, error) {
-	real, err := r.Resolve(p)
+	where, err := r.Resolve(p)
 	if err != nil {
 		return File{}, err
 	}
-	f, err := r.in.Open(inside(real))
+	f, err := r.in.Open(inside(where))
 	if errors.Is(err, fs.ErrNotExist) {
-		return File{Path: real}, nil
+		return File{Path: where}, nil
 	}
 	if err != nil {
 		return File{}, err
@@ -159,7 +159,7 @@ func (r *Root) Read(p string) (File, error) {
 	if err != nil {
 		return File{}, fmt.Errorf("reading %s: %w", p, err)
 	}
-	return File{Path: real, Exists: true, Data: data, Mode: info.Mode() & permBits}, nil
+	return File{Path: where, Exists: true, Data: data, Mode: info.Mode() & permBits}, nil
 }
 
 func kind(m fs.FileMode) string {
@@ -176,21 +176,21 @@ func kind(m fs.FileMode) string {
 
 // Exists says whether something is at path, with links followed.
 func (r *Root) Exists(p string) bool {
-	real, err := r.Resolve(p)
+	where, err := r.Resolve(p)
 	if err != nil {
 		return false
 	}
-	_, err = r.in.Stat(inside(real))
+	_, err = r.in.Stat(inside(where))
 	return err == nil
 }
 
 // ReadDir returns the names in a directory, sorted; none where it is absent.
 func (r *Root) ReadDir(p string) ([]string, error) {
-	real, err := r.Resolve(p)
+	where, err := r.Resolve(p)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := fs.ReadDir(r.in.FS(), inside(real))
+	entries, err := fs.ReadDir(r.in.FS(), inside(where))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/eksproxy/eksproxy/noproxy/compose"
 )
 
-// Public bug reports (facts/bugs.md) that the right value prevents, each with
+// Public bug reports (docs/bug-reports.md) that the right value prevents, each with
 // the input of the report. What a client makes of an entry is not tested here.
 func TestBugReports(t *testing.T) {
 	china := facts.Network{
@@ -66,7 +66,7 @@ func TestBugReports(t *testing.T) {
 	}
 }
 
-// BL-017 and facts/no-proxy.md B3: the endpoint is the only AWS name, and it is
+// BL-017: the endpoint is the only AWS name, and it is
 // given; no name of a service is built, in any partition.
 func TestNoAWSServiceName(t *testing.T) {
 	for region, suffix := range map[string]string{

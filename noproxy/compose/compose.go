@@ -2,7 +2,7 @@
 // cluster, each entry with its reason and source. It owns which entries there
 // are and in what order. It asks nobody, and it adds no name of an AWS service:
 // whether one is reachable past the proxy depends on the VPC's endpoints
-// (facts/no-proxy.md B3). Gaps in the facts are for the caller to report.
+// (docs/no-proxy.md). Gaps in the facts are for the caller to report.
 package compose
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 // IPv6Mode says whether IPv6 CIDRs stand in the value. One such entry makes
-// httpx 0.28 fail for every host (facts/no-proxy.md 0.2, encode/httpx#3574).
+// httpx 0.28 fail for every host (encode/httpx#3574).
 // It does not concern single IPv6 addresses, which are always listed.
 type IPv6Mode string
 

@@ -10,10 +10,10 @@ import (
 	"github.com/eksproxy/eksproxy/noproxy"
 )
 
-// forJava is why a zone has its star form too: see facts/no-proxy.md A2.
+// forJava is why a zone has its star form too: see docs/no-proxy.md.
 const forJava = ": the form that the AWS SDK for Java reads"
 
-// fixed gives the entries that every cluster needs (facts/no-proxy.md B1), in
+// fixed gives the entries that every cluster needs (docs/no-proxy.md), in
 // the order of the groups.
 func fixed(n facts.Network) (noproxy.List, error) {
 	l := slices.Concat(loopback(), metadata())
