@@ -163,7 +163,7 @@ func (c *client) ask(ctx context.Context, e endpoint, path string) (answer, *Err
 	case last.path == path && last.status == http.StatusNotFound && last.err == nil:
 		return a, nil
 	default:
-		return a, explain(e, path, last, err)
+		return a, explain(e, path, last)
 	}
 }
 
@@ -189,7 +189,7 @@ func (e endpoint) read(ctx context.Context, path string) (string, error) {
 
 // explain makes an Error of what was recorded: the SDK's own error would name
 // neither the URL nor the cause.
-func explain(e endpoint, path string, last *exchange, err error) *Error {
+func explain(e endpoint, path string, last *exchange) *Error {
 	out := &Error{Path: path, Endpoint: e.url, Status: last.status, Err: last.err}
 	if last.path != "" {
 		out.Path = last.path
@@ -201,8 +201,8 @@ func explain(e endpoint, path string, last *exchange, err error) *Error {
 		if errors.Is(last.err, context.DeadlineExceeded) {
 			out.Err = fmt.Errorf("no complete answer: %w", last.err)
 		}
-	case last.path == "":
-		out.Err = err // nothing was sent
+	case last.path == "": // nothing was sent: the SDK waits for another request's token
+		out.Path, out.Err = tokenPath, errors.New("no token in time")
 	case last.path == tokenPath && last.status/100 == 2:
 		out.Err = errors.New("the answer is no token, so this is not instance metadata")
 	case last.path == tokenPath && last.status == http.StatusForbidden:

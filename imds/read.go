@@ -122,7 +122,7 @@ func (c *client) vpcCIDRs(ctx context.Context) ([]netip.Prefix, error) {
 	}
 	all := slices.Concat(blocks...)
 	if len(all) == 0 {
-		return nil, list.invalid(fmt.Errorf("%d interfaces, none of which has a CIDR of the VPC", len(macs)))
+		return nil, list.invalid(fmt.Errorf("none of its %d interfaces has a CIDR of the VPC: %s is 404 or empty for each", len(macs), ipv4))
 	}
 	slices.SortFunc(all, comparePrefix)
 	return slices.Compact(all), nil

@@ -148,7 +148,7 @@ func TestReadStops(t *testing.T) {
 		{"other family", v4, text("2a05::/56"), 200, `: "2a05::/56" is not a CIDR that a VPC can have`},
 		{"no interface", list, text("\n"), 200, ": no interface is listed"},
 		{"path for a MAC", list, text("../../user-data/"), 200, `: "../../user-data" is not a MAC address`},
-		{"all vanished", list, text("0a:00:00:00:00:09/"), 200, ": 1 interfaces, none of which has a CIDR of the VPC"},
+		{"all vanished", list, text("0a:00:00:00:00:09/"), 200, ": none of its 1 interfaces has a CIDR of the VPC"},
 		{"region", region, text("eu-west-1\nX=Y"), 200, `: "eu-west-1\nX=Y" is not a region`},
 		{"domain", metadataRoot + "services/domain", text("a b.com"), 200, `: "a b.com" is not a DNS name`},
 	}

