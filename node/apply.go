@@ -40,15 +40,18 @@ func (p *Prepared) Apply(ctx context.Context, reason string) (plan.Outcome, erro
 
 // clean removes what a killed program left of half a write.
 func (p *Prepared) clean() error {
-	if p.was == nil {
-		return nil
-	}
-	for _, f := range p.was.Files {
-		if err := p.root.RemoveTemp(f.Real); err != nil {
-			return err
+	if p.was != nil {
+		for _, f := range p.was.Files {
+			if err := p.root.RemoveTemp(f.Real); err != nil {
+				return err
+			}
 		}
 	}
-	return p.root.RemoveTemp(StatePath)
+	state, err := p.root.Resolve(StatePath)
+	if err != nil {
+		return err
+	}
+	return p.root.RemoveTemp(state)
 }
 
 // write writes the record where it is not so yet.
@@ -125,7 +128,11 @@ func (p *Prepared) forget() error {
 			}
 		}
 	}
-	if err := p.root.Remove(StatePath); err != nil {
+	state, err := p.root.Resolve(StatePath)
+	if err != nil {
+		return err
+	}
+	if err := p.root.Remove(state); err != nil {
 		return err
 	}
 	for dir := stateDir; dir == stateDir || slices.Contains(dirs, dir); dir = path.Dir(dir) {

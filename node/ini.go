@@ -77,20 +77,27 @@ func setKeys(old []byte, section string, keys []key) []byte {
 	return []byte(strings.Join(ls, ""))
 }
 
-func setKey(ls []string, section string, k key) []string {
+func setKey(old []string, section string, k key) []string {
+	var ls []string
 	at := -1
-	for _, s := range slices.Backward(sections(ls, section)) {
-		for i := s.end - 1; i >= s.start; i-- {
-			if optionName(ls[i]) != k.name {
-				continue
-			}
-			end := i + 1
-			for end < s.end && continues(ls[end]) {
-				end++
-			}
-			ls = slices.Delete(ls, i, end)
-			at = i
+	inside, dropping := false, false
+	for _, line := range old {
+		header, isHeader := sectionName(line)
+		if isHeader {
+			inside = header == section
 		}
+		switch {
+		case inside && !isHeader && optionName(line) == k.name:
+			dropping = true
+			if at < 0 {
+				at = len(ls)
+			}
+			continue
+		case dropping && continues(line):
+			continue
+		}
+		dropping = false
+		ls = append(ls, line)
 	}
 	if !k.present {
 		return ls

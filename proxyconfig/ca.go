@@ -18,17 +18,24 @@ type CA struct {
 	NotAfter time.Time
 }
 
+// pemStart begins every PEM block.
+const pemStart = "-----BEGIN "
+
 // ParseCAs parses a bundle of PEM certificates. Each must be a certificate
 // authority; text around the blocks is dropped, and anything but certificates
 // is refused.
 func ParseCAs(data []byte) ([]CA, error) {
 	var cas []CA
 	for {
-		var block *pem.Block
-		block, data = pem.Decode(data)
+		block, rest := pem.Decode(data)
+		// Decode skips what it cannot read, also before a block that it can.
+		if bytes.Count(data[:len(data)-len(rest)], []byte(pemStart)) > 1 || block == nil && bytes.Contains(data, []byte(pemStart)) {
+			return nil, fmt.Errorf("certificate %d: the PEM block is damaged; export the bundle again", len(cas)+1)
+		}
 		if block == nil {
 			break
 		}
+		data = rest
 		ca, err := parseCA(block)
 		if err != nil {
 			return nil, fmt.Errorf("certificate %d: %w", len(cas)+1, err)
@@ -37,9 +44,6 @@ func ParseCAs(data []byte) ([]CA, error) {
 	}
 	if len(cas) == 0 {
 		return nil, errors.New("no PEM certificate found; give the file that begins with -----BEGIN CERTIFICATE-----")
-	}
-	if bytes.Contains(data, []byte("-----BEGIN ")) {
-		return nil, fmt.Errorf("after certificate %d a PEM block is damaged; export the bundle again", len(cas))
 	}
 	return cas, nil
 }

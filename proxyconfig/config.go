@@ -3,6 +3,7 @@ package proxyconfig
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -62,11 +63,9 @@ func (c Config) Revert() bool { return c.HTTPProxy.IsZero() && c.HTTPSProxy.IsZe
 // Every fault is reported, with its origin.
 func (l Layer) Resolve(scope string) (Config, error) {
 	r := &resolver{layer: l, scope: scope}
-	r.cluster()
-	r.node()
-	r.proxies()
+	r.place()
 	r.authority()
-	r.config.NoProxy = NoProxy{Add: r.items(pathAdd), Omit: r.items(pathOmit), IPv6CIDRs: r.text(pathIPv6CIDRs)}
+	r.proxies() // last: a configuration that has a fault is not one without a proxy
 	return r.config, errors.Join(r.faults...)
 }
 
@@ -74,9 +73,7 @@ func (l Layer) Resolve(scope string) (Config, error) {
 // node, for commands that need no proxy.
 func (l Layer) ResolveNode() (Config, error) {
 	r := &resolver{layer: l, scope: "node"}
-	r.cluster()
-	r.node()
-	r.config.NoProxy = NoProxy{Add: r.items(pathAdd), Omit: r.items(pathOmit), IPv6CIDRs: r.text(pathIPv6CIDRs)}
+	r.place()
 	return r.config, errors.Join(r.faults...)
 }
 
@@ -94,6 +91,13 @@ func (r *resolver) fault(o Origin, err error) {
 
 func (r *resolver) warn(format string, args ...any) {
 	r.config.Warnings = append(r.config.Warnings, fmt.Sprintf(format, args...))
+}
+
+// place resolves what the user says of the place, whatever its proxy.
+func (r *resolver) place() {
+	r.cluster()
+	r.node()
+	r.config.NoProxy = NoProxy{Add: r.items(pathAdd), Omit: r.items(pathOmit), IPv6CIDRs: r.text(pathIPv6CIDRs)}
 }
 
 func (r *resolver) items(path string) []Item {
@@ -171,6 +175,9 @@ func (r *resolver) authenticate(httpURL, httpsURL URL) (URL, URL) {
 	return httpURL.With(c), httpsURL.With(c)
 }
 
+// fileRef starts a reference to a file.
+const fileRef = "file:"
+
 func (r *resolver) credentials() (Credentials, Origin, bool) {
 	file, hasFile := r.layer.at(r.scope, pathCredentialsFile)
 	from, hasFrom := r.layer.at(r.scope, pathCredentialsFrom)
@@ -180,9 +187,9 @@ func (r *resolver) credentials() (Credentials, Origin, bool) {
 		r.fault(from.Origin, fmt.Errorf("credentials are given twice, the other time at %s; keep one of file and from", file.Origin))
 		return Credentials{}, from.Origin, false
 	case hasFrom:
-		path, ok := strings.CutPrefix(from.Text(), "file:")
-		if !ok {
-			r.fault(from.Origin, fmt.Errorf("the credentials' reference %q is not of a kind that this version resolves; allowed: file:PATH", clip(from.Text())))
+		path, ok := strings.CutPrefix(from.Text(), fileRef)
+		if !ok { // not quoted: it may be the credentials themselves
+			r.fault(from.Origin, errors.New("the credentials' reference is not of a kind that this version resolves; allowed: file:PATH"))
 			return Credentials{}, from.Origin, false
 		}
 		file = Value{Items: []Item{{path, from.Origin}}, Origin: from.Origin}
@@ -190,6 +197,9 @@ func (r *resolver) credentials() (Credentials, Origin, bool) {
 		return Credentials{}, Origin{}, false
 	}
 	data, err := os.ReadFile(beside(file.Origin, file.Text()))
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok && strings.Contains(file.Text(), ":") { // not quoted either
+		err = fmt.Errorf("%w; give the name of a file that holds user:password, not the credentials themselves", pathErr.Err)
+	}
 	if err != nil {
 		r.fault(file.Origin, fmt.Errorf("reading the credentials: %w", err))
 		return Credentials{}, file.Origin, false
@@ -215,7 +225,7 @@ func (r *resolver) authority() {
 		return
 	}
 	data := []byte(v.Text())
-	if !strings.Contains(v.Text(), "-----BEGIN ") {
+	if !strings.Contains(v.Text(), pemStart) {
 		var err error
 		if data, err = os.ReadFile(beside(v.Origin, v.Text())); err != nil {
 			r.fault(v.Origin, fmt.Errorf("reading the trusted CA: %w", err))

@@ -10,7 +10,10 @@ import (
 // Credentials are a user and a password for a proxy, as a person knows them:
 // not percent-encoded. Whatever prints them hides them.
 type Credentials struct {
-	user, password string
+	// reveal is a function because fmt does not ask an unexported field of
+	// someone else's struct how it wants to be printed: it walks into strings
+	// and pointers, but of a function it has only the address.
+	reveal func() (user, password string)
 }
 
 // ParseCredentials parses user:password. The first colon splits; one line end
@@ -40,14 +43,26 @@ func newCredentials(user, password string) (Credentials, error) {
 			return Credentials{}, errors.New("the credentials hold a byte that is not printable ASCII (0x20 to 0x7e), which not every program can send; choose another password")
 		}
 	}
-	return Credentials{user: user, password: password}, nil
+	return Credentials{func() (string, string) { return user, password }}, nil
 }
 
 // IsZero says whether there are none.
-func (c Credentials) IsZero() bool { return c.user == "" }
+func (c Credentials) IsZero() bool { return c.reveal == nil }
+
+// Equal says whether both are the same user and password.
+func (c Credentials) Equal(other Credentials) bool {
+	user, password := c.Reveal()
+	otherUser, otherPassword := other.Reveal()
+	return user == otherUser && password == otherPassword
+}
 
 // Reveal is the real user and password: for encoders of files only.
-func (c Credentials) Reveal() (user, password string) { return c.user, c.password }
+func (c Credentials) Reveal() (user, password string) {
+	if c.IsZero() {
+		return "", ""
+	}
+	return c.reveal()
+}
 
 // Secrets are the texts that must not be shown: the password raw and
 // percent-encoded, and user and password together.
@@ -55,15 +70,19 @@ func (c Credentials) Secrets() []string {
 	if c.IsZero() {
 		return nil
 	}
-	secrets := []string{c.encoded(), c.user + ":" + c.password}
-	if c.password != "" {
-		secrets = append(secrets, c.password, encode(c.password))
+	user, password := c.Reveal()
+	secrets := []string{c.encoded(), user + ":" + password}
+	if password != "" {
+		secrets = append(secrets, password, encode(password))
 	}
 	return secrets
 }
 
 // encoded is user:password as it stands in a URL.
-func (c Credentials) encoded() string { return encode(c.user) + ":" + encode(c.password) }
+func (c Credentials) encoded() string {
+	user, password := c.Reveal()
+	return encode(user) + ":" + encode(password)
+}
 
 // encode percent-encodes all but letters, digits, '-', '.' and '_'. RFC 3986
 // leaves '~' alone as well, but a shell expands it at the start of a word.

@@ -35,7 +35,7 @@ func ParseFile(name string, data []byte) (Layer, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s is empty; eksproxy config init writes a file to begin with", name)
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: parsing YAML: %w", name, err)
+		return nil, fmt.Errorf("%s: parsing YAML: %w", name, syntax(err))
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s holds more than one document; give several files with --config, later ones win", name)
@@ -43,6 +43,15 @@ func ParseFile(name string, data []byte) (Layer, error) {
 	p := &parser{file: name, layer: Layer{}}
 	p.document(doc.Content[0])
 	return p.layer, errors.Join(p.faults...)
+}
+
+// syntax is an error of the YAML library without the one text of the file that
+// it repeats: a password that begins with a star is an alias in YAML.
+func syntax(err error) error {
+	if strings.Contains(err.Error(), "unknown anchor") {
+		return errors.New("a value that begins with * is an alias, and no anchor has its name; put the text in quotes")
+	}
+	return err
 }
 
 // parser walks the document and collects values and faults.
@@ -94,10 +103,7 @@ func (p *parser) mapping(n *yaml.Node, visit func(key, value *yaml.Node)) {
 	}
 	var seen []string
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		if value.Kind == yaml.AliasNode {
-			value = value.Alias
-		}
+		key, value := n.Content[i], target(n.Content[i+1])
 		if slices.Contains(seen, key.Value) {
 			p.fault(key, "field %q stands twice", clip(key.Value))
 			continue
@@ -105,6 +111,14 @@ func (p *parser) mapping(n *yaml.Node, visit func(key, value *yaml.Node)) {
 		seen = append(seen, key.Value)
 		visit(key, value)
 	}
+}
+
+// target is the node that an alias stands for.
+func target(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 // section reads the fields below a path.
@@ -139,6 +153,7 @@ func (p *parser) field(f Field, path string, n *yaml.Node) {
 		nodes = n.Content
 	}
 	for _, item := range nodes {
+		item = target(item)
 		if why := wrongType(f, item); why != "" {
 			p.fault(item, "%s %s", f.Path, why)
 			return

@@ -145,12 +145,12 @@ func (l Layer) at(scope, path string) (Value, bool) {
 
 // Flatten returns what holds in a scope as plain texts by path, for a plan that
 // is applied elsewhere and later: names of files are made absolute, and a value
-// that holds a password is left out.
+// that holds a password or was not given to eksproxy is left out.
 func (l Layer) Flatten(scope string) map[string][]string {
 	flat := map[string][]string{}
 	for _, f := range Fields() {
 		v, ok := l.at(scope, f.Path)
-		if !ok {
+		if !ok || v.Origin.Level == Default {
 			continue
 		}
 		texts := []string{}
@@ -166,15 +166,20 @@ func (l Layer) Flatten(scope string) map[string][]string {
 
 // absolute makes the file that an item names independent of where it stands.
 func absolute(path string, item Item) string {
-	isFile := path == pathCredentialsFile || path == pathTrustedCA && !strings.Contains(item.Text, "-----BEGIN ")
-	if !isFile || item.Text == "" {
+	name, kind := item.Text, ""
+	isFile := path == pathCredentialsFile || path == pathTrustedCA && !strings.Contains(name, pemStart)
+	if path == pathCredentialsFrom {
+		name, isFile = strings.CutPrefix(name, fileRef)
+		kind = fileRef
+	}
+	if !isFile || name == "" {
 		return item.Text
 	}
-	abs, err := filepath.Abs(beside(item.Origin, item.Text))
+	abs, err := filepath.Abs(beside(item.Origin, name))
 	if err != nil {
 		return item.Text
 	}
-	return abs
+	return kind + abs
 }
 
 // FromFlat is the layer of a flattened one, which stands in the named file.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -49,8 +50,10 @@ func ParseURL(text string) (URL, error) {
 		}
 		u.credentials, rest = c, rest[at+1:]
 	}
-	err := u.parseHostPort(strings.TrimSuffix(rest, "/"))
-	return u, err
+	if err := u.parseHostPort(strings.TrimSuffix(rest, "/")); err != nil {
+		return URL{}, err
+	}
+	return u, nil
 }
 
 func checkScheme(scheme string) error {
@@ -62,7 +65,7 @@ func checkScheme(scheme string) error {
 	case strings.HasPrefix(scheme, "pac"):
 		return errPAC
 	}
-	return fmt.Errorf("the proxy URL's scheme %q is not http or https; %s", clip(scheme), wantURL)
+	return errors.New("the proxy URL's scheme is not http or https; " + wantURL)
 }
 
 var errPAC = errors.New("a PAC file is a script for browsers that no node program reads; give the proxy that it names as http://HOST:PORT")
@@ -97,7 +100,7 @@ func (u *URL) parseHostPort(text string) error {
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return fmt.Errorf("the proxy URL's port %q is not a number from 1 to 65535", clip(port))
+		return errors.New("the proxy URL's port is not a number from 1 to 65535; " + wantURL)
 	}
 	host, err = checkHost(host)
 	if err != nil {
@@ -121,21 +124,25 @@ func checkHost(host string) (string, error) {
 	if bracketed {
 		addr, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
 		if err != nil || !addr.Is6() || addr.Zone() != "" || !strings.HasSuffix(host, "]") {
-			return "", fmt.Errorf("the proxy URL's host %q is not an IPv6 address in brackets", clip(host))
+			return "", errors.New("the proxy URL's host is not an IPv6 address in brackets; write http://[ADDRESS]:PORT")
 		}
 		return addr.String(), nil
 	}
 	if strings.Contains(host, ":") {
-		return "", fmt.Errorf("the proxy URL's host %q needs brackets if it is an IPv6 address: http://[ADDRESS]:PORT", clip(host))
+		return "", errors.New("the proxy URL has more than one colon after its scheme; write http://HOST:PORT, or http://[ADDRESS]:PORT for an IPv6 address")
 	}
 	if host == "" || len(host) > 253 || strings.Trim(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") != "" || strings.Contains(host, "..") || strings.HasPrefix(host, ".") {
-		return "", fmt.Errorf("the proxy URL's host %q is not a host name of letters, digits, '-' and '.'; %s", clip(host), wantURL)
+		return "", errors.New("the proxy URL's host is not a host name of letters, digits, '-' and '.'; " + wantURL)
 	}
 	return host, nil
 }
 
-// clip quotes no more of a wrong text than is needed to find it.
+// clip quotes no more of a wrong text than is needed to find it, and nothing of
+// what stands before an @.
 func clip(text string) string {
+	if at := strings.LastIndexByte(text, '@'); at >= 0 {
+		text = hidden + text[at:]
+	}
 	if len(text) > 40 {
 		return text[:40] + "..."
 	}
@@ -157,16 +164,14 @@ func (u URL) With(c Credentials) URL {
 	return u
 }
 
-// HostPort is host:port, an IPv6 address in brackets.
-func (u URL) HostPort() string {
-	return netipJoin(u.host, u.port)
+// Equal says whether both are the same proxy with the same credentials.
+func (u URL) Equal(other URL) bool {
+	return u.Bare() == other.Bare() && u.credentials.Equal(other.credentials)
 }
 
-func netipJoin(host string, port uint16) string {
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return host + ":" + strconv.Itoa(int(port))
+// HostPort is host:port, an IPv6 address in brackets.
+func (u URL) HostPort() string {
+	return net.JoinHostPort(u.host, strconv.Itoa(int(u.port)))
 }
 
 // Bare is the URL without user information.

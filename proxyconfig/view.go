@@ -55,12 +55,15 @@ func show(f Field, path string, v Value) Setting {
 	case List:
 		texts := []string{}
 		for _, item := range v.Items {
-			texts = append(texts, item.Text)
+			texts = append(texts, maskURL(item.Text))
 			s.Origins = append(s.Origins, item.Origin)
 		}
 		s.Value = texts
 	default:
 		s.Value = v.Text()
+		if strings.Contains(v.Text(), "://") {
+			s.Value = maskURL(v.Text())
+		}
 	}
 	if f.Path == pathHTTPProxy || f.Path == pathHTTPSProxy {
 		s.Value = maskURL(v.Text())

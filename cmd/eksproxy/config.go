@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -62,14 +63,20 @@ func (p *program) configView(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	scopes := proxyconfig.Scopes()
 	scope := c.String("scope")
-	if scope == "" {
-		_, err = merged.Resolve("")
-	} else if _, err = merged.Resolve(scope); err == nil {
-		merged = merged.In(scope)
+	switch {
+	case scope == "":
+		scopes = append([]string{""}, scopes...)
+	case !slices.Contains(scopes, scope):
+		return usagef("--scope %q is not known; allowed: %s", scope, strings.Join(scopes, ", "))
+	default:
+		merged, scopes = merged.In(scope), []string{scope}
 	}
-	if err != nil && !errors.Is(err, proxyconfig.ErrNoProxy) {
-		return usage(err)
+	for _, s := range scopes {
+		if _, err := merged.Resolve(s); err != nil && !errors.Is(err, proxyconfig.ErrNoProxy) {
+			return usage(err)
+		}
 	}
 	view := merged.View()
 	if c.String(flagOutput) == "json" {

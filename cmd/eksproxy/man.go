@@ -61,8 +61,10 @@ func flagText(f cli.Flag) (names, text string) {
 	return names, text
 }
 
+// roff escapes a text: a line that starts with a dot or a quote is a request.
 func roff(s string) string {
 	s = strings.ReplaceAll(s, "\\", "\\e")
 	s = strings.ReplaceAll(s, "-", "\\-")
-	return strings.ReplaceAll("\n"+s, "\n.", "\n\\&.")[1:]
+	s = strings.ReplaceAll("\n"+s, "\n.", "\n\\&.")
+	return strings.ReplaceAll(s, "\n'", "\n\\&'")[1:]
 }

@@ -149,8 +149,15 @@ func group(c *cli.Context) error {
 	return usagef("a command is missing; allowed: %s (--help explains them)", strings.Join(names, ", "))
 }
 
+// usageError says what is wrong with the flags of a command, and what was meant.
 func usageError(c *cli.Context, err error, _ bool) error {
-	return usagef("%w; %s --help shows what is allowed", err, c.Command.HelpName)
+	meant := ""
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		if flag := cli.SuggestFlag(c.Command.Flags, name, false); flag != "" {
+			meant = "did you mean " + flag + "? "
+		}
+	}
+	return usagef("%w; %s%s --help shows what is allowed", err, meant, c.Command.HelpName)
 }
 
 // noArgs wraps the action of a command that takes flags only.

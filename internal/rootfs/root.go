@@ -39,6 +39,9 @@ const maxLinks = 40
 type Root struct {
 	dir string
 	in  *os.Root
+	// dirs are the directories below that are open, by their resolved paths:
+	// to walk down from the root for every call is most of what a run costs.
+	dirs map[string]*os.Root
 	// Step is called before each call that changes the tree, if it is set:
 	// the crash test ends the program there.
 	Step func(op Op, path string)
@@ -54,14 +57,56 @@ func Open(dir string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening root: %w", err)
 	}
-	return &Root{dir: abs, in: in}, nil
+	return &Root{dir: abs, in: in, dirs: map[string]*os.Root{}}, nil
 }
 
 // Dir is the absolute path of the root directory.
 func (r *Root) Dir() string { return r.dir }
 
 // Close releases the directory.
-func (r *Root) Close() error { return r.in.Close() }
+func (r *Root) Close() error {
+	for dir := range r.dirs {
+		r.forget(dir)
+	}
+	return r.in.Close()
+}
+
+// open opens a directory by its resolved path, and keeps it open.
+func (r *Root) open(dir string) (*os.Root, error) {
+	if dir == "/" {
+		return r.in, nil
+	}
+	if d := r.dirs[dir]; d != nil {
+		return d, nil
+	}
+	above, name, err := r.at(dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := above.OpenRoot(name)
+	if err == nil {
+		r.dirs[dir] = d
+	}
+	return d, err
+}
+
+// at opens the directory that a resolved path lies in, and returns it with the
+// name in it.
+func (r *Root) at(p string) (dir *os.Root, name string, err error) {
+	if p == "/" {
+		return r.in, ".", nil
+	}
+	dir, err = r.open(path.Dir(p))
+	return dir, path.Base(p), err
+}
+
+// forget closes a directory, which is about to be removed.
+func (r *Root) forget(dir string) {
+	if d := r.dirs[dir]; d != nil {
+		_ = d.Close() // nothing was written by it
+		delete(r.dirs, dir)
+	}
+}
 
 func (r *Root) step(op Op, p string) {
 	if r.Step != nil {

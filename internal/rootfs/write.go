@@ -123,11 +123,14 @@ func (r *Root) Mkdir(dir string, mode fs.FileMode) error {
 	return r.syncDir(path.Dir(dir))
 }
 
-// Rmdir removes a directory if it is empty, and says nothing if it is not, or
-// is absent.
+// Rmdir removes a directory if it is empty, and says nothing if it is not, is
+// absent, or is a link to one.
 func (r *Root) Rmdir(dir string) error {
+	if info, err := r.in.Lstat(inside(dir)); err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // there is no directory to remove
+	}
 	names, err := r.ReadDir(dir)
-	if err != nil || len(names) > 0 || !r.Exists(dir) {
+	if err != nil || len(names) > 0 {
 		return err
 	}
 	r.step(OpRmdir, dir)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
@@ -51,8 +51,17 @@ func (p Printer) Warn(format string, args ...any) { p.line("33", "warning: ", fo
 // Note prints what the user should know.
 func (p Printer) Note(format string, args ...any) { p.line("36", "note: ", format, args) }
 
-// Error prints why the command ends.
-func (p Printer) Error(err error) { p.line("31", "error: ", "%v", []any{err}) }
+// Error prints why the command ends: a line a fault, and below it what is
+// indented.
+func (p Printer) Error(err error) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if strings.HasPrefix(line, " ") {
+			_, _ = fmt.Fprintln(p.W, line)
+			continue
+		}
+		p.line("31", "error: ", "%s", []any{line})
+	}
+}
 
 func (p Printer) line(color, label, format string, args []any) {
 	if p.Color {
@@ -89,13 +98,13 @@ func WriteYAML(w io.Writer, doc any) error {
 }
 
 // block takes the flow style and the quotes of JSON from every node that reads
-// the same without.
+// the same without, for readers of YAML 1.1 too: there, no is false.
 func block(n *yaml.Node) {
 	n.Style = 0
 	for _, c := range n.Content {
 		block(c)
 	}
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && slices.Contains([]string{"", "~", "null", "true", "false"}, n.Value) {
-		n.Style = yaml.DoubleQuotedStyle
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		_ = n.Encode(n.Value) // a text always has a node
 	}
 }
