@@ -56,7 +56,7 @@ func someCredentials(t *testing.T, rnd *rand.Rand) []proxyconfig.Credentials {
 	}
 	out := make([]proxyconfig.Credentials, len(texts))
 	for i, text := range texts {
-		out[i] = credentials(t, text)
+		out[i] = parseCredentials(t, text)
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func someLists(rnd *rand.Rand) []string {
 	return out
 }
 
-func credentials(t *testing.T, text string) proxyconfig.Credentials {
+func parseCredentials(t *testing.T, text string) proxyconfig.Credentials {
 	t.Helper()
 	c, err := proxyconfig.ParseCredentials([]byte(text))
 	if err != nil {
@@ -118,7 +118,7 @@ func credentials(t *testing.T, text string) proxyconfig.Credentials {
 	return c
 }
 
-func proxyURL(t *testing.T, text string) proxyconfig.URL {
+func parseProxy(t *testing.T, text string) proxyconfig.URL {
 	t.Helper()
 	u, err := proxyconfig.ParseURL(text)
 	if err != nil {
@@ -141,7 +141,7 @@ type control struct{ name, line, meant string }
 // refused: what would be is percent-encoded.
 func (b *batch) urls(t *testing.T, prefix string, all []proxyconfig.Credentials, encode func(name, value string) (string, error)) {
 	t.Helper()
-	proxy := proxyURL(t, "http://proxy.example:3128")
+	proxy := parseProxy(t, "http://proxy.example:3128")
 	for i, c := range all {
 		name, value := fmt.Sprintf("%s%04d", prefix, i), proxy.With(c).Reveal()
 		line, err := encode(name, value)
@@ -192,7 +192,7 @@ func (b *batch) lists(t *testing.T, prefix string, all []string, encode func(nam
 // (BL-027) and each variable in both cases (BL-013).
 func (b *batch) variables(t *testing.T, comment string, encode func(name, value string) (string, error)) {
 	t.Helper()
-	proxy := proxyURL(t, "http://proxy.example:3128").With(credentials(t, "user:B$R&x(1)"))
+	proxy := parseProxy(t, "http://proxy.example:3128").With(parseCredentials(t, "user:B$R&x(1)"))
 	list := noproxy.List{{Text: "localhost"}, {Text: "*.svc"}, {Text: "fd00:ec2::254"}, {Text: "10.40.0.0/16"}}
 	w := wanter{settings: proxyconfig.Settings{HTTPProxy: proxy, HTTPSProxy: proxy, NoProxy: list}}
 	text, err := w.assignments(true, list, encode)
@@ -200,7 +200,7 @@ func (b *batch) variables(t *testing.T, comment string, encode func(name, value 
 		t.Fatal(err)
 	}
 	b.text.WriteString(comment + text)
-	for _, name := range variables {
+	for _, name := range variables() {
 		b.want[name] = proxy.Reveal()
 	}
 	b.want["NO_PROXY"], b.want["no_proxy"] = list.String(), list.String()
@@ -226,8 +226,8 @@ func (b *batch) check(t *testing.T, got map[string]string, controls ...control) 
 	}
 }
 
-// output runs a reader in a clean environment, within a limit.
-func output(t *testing.T, dir, stdin, name string, args ...string) string {
+// runReader runs a reader in a clean environment, within a limit.
+func runReader(t *testing.T, dir, stdin, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -37,10 +37,10 @@ func readBySystemd(t *testing.T, text, unitLine string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	const name = "eksproxy-reader.service"
-	write(t, filepath.Join(dir, "proxy.env"), text)
-	write(t, filepath.Join(dir, "out"), "")
-	write(t, filepath.Join(dir, dropInName), templates.NodeDropIn)
-	write(t, filepath.Join(dir, name), `[Unit]
+	putFile(t, filepath.Join(dir, "proxy.env"), text)
+	putFile(t, filepath.Join(dir, "out"), "")
+	putFile(t, filepath.Join(dir, dropInName), templates.NodeDropIn)
+	putFile(t, filepath.Join(dir, name), `[Unit]
 DefaultDependencies=no
 SuccessAction=exit-force
 FailureAction=exit-force
@@ -54,7 +54,7 @@ StandardOutput=truncate:/eksproxy-out
 		return "--" + kind + "=" + filepath.Join(dir, file) + ":" + target
 	}
 	// When the test is killed, so is the container.
-	output(t, dir, "", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+	runReader(t, dir, "", "unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
 		"systemd-nspawn", "-q", "--directory=/", "--volatile=yes", "--boot", "--register=no", "--keep-unit",
 		"--machine=eksproxy-reader", "--console=pipe", "--link-journal=no",
 		bind("bind", "out", "/eksproxy-out"),
@@ -92,11 +92,11 @@ func readByShell(t *testing.T, shell, options, text string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"a", "x", "ab", "xx", "b!", "[x]", ".x", "L0001=x", "-x", "x,x", "x:x"} {
-		write(t, filepath.Join(dir, name), "")
+		putFile(t, filepath.Join(dir, name), "")
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	write(t, file, text)
-	out := output(t, dir, "", "/usr/bin/"+shell, "-c", options+`; . "$1"; exec env -0`, shell, file)
+	putFile(t, file, text)
+	out := runReader(t, dir, "", "/usr/bin/"+shell, "-c", options+`; . "$1"; exec env -0`, shell, file)
 	return environ(out)
 }
 
@@ -116,9 +116,9 @@ func TestReaderPAM(t *testing.T) {
 	hash := control{"C0000", "C0000=a#b\n", "a#b"}
 	quoted := control{"C0001", "C0001='a#b'\n", "a#b"}
 	file := filepath.Join(t.TempDir(), "file")
-	write(t, file, b.text.String()+hash.line+quoted.line)
+	putFile(t, file, b.text.String()+hash.line+quoted.line)
 	// The mount is seen by this command alone: the machine's own file stays.
-	out := output(t, "/", "", "unshare", "--mount", "sh", "-c",
+	out := runReader(t, "/", "", "unshare", "--mount", "sh", "-c",
 		`mount --bind "$1" `+etcEnv+` && exec su -s /usr/bin/env nobody -- -0`, "sh", file)
 	b.check(t, environ(out), hash, quoted)
 }
@@ -171,7 +171,7 @@ func needs(t *testing.T, path, pkg string) {
 	}
 }
 
-func write(t *testing.T, path, text string) {
+func putFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
