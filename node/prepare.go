@@ -109,6 +109,7 @@ func (r *record) addDirs(dirs []string) {
 			r.Dirs = append(r.Dirs, d)
 		}
 	}
+	slices.Sort(r.Dirs) // the same whichever run made them, and the outermost first
 }
 
 // edit is the file with the item in it, and the lines of others that this

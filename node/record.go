@@ -229,7 +229,10 @@ func (v version) keys() []key {
 func (f *fileRecord) next(item Item, now rootfs.File, b base, data []byte, m fs.FileMode, moved []string) *fileRecord {
 	n := &fileRecord{
 		Path: item.Path, Real: now.Path, Kind: item.Kind, Section: item.Section,
-		Existed: b.exists, Original: b.data, Mode: mode(b.mode), Moved: moved,
+		Existed: b.exists, Moved: moved,
+	}
+	if b.exists {
+		n.Original, n.Mode = b.data, mode(b.mode)
 	}
 	v := version{Digest: digest(data), SetMode: mode(m)}
 	switch item.Kind {

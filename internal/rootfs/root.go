@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Op names a call that changes the tree.
@@ -185,7 +186,8 @@ func (r *Root) Read(p string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f, err := r.in.Open(inside(where))
+	// Without O_NONBLOCK opening a named pipe waits for a writer.
+	f, err := r.in.OpenFile(inside(where), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return File{Path: where}, nil
 	}

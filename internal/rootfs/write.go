@@ -73,12 +73,6 @@ func (r *Root) RemoveTemp(p string) error {
 	return r.Remove(temp)
 }
 
-// Chmod sets the mode of the file at a resolved path.
-func (r *Root) Chmod(p string, mode fs.FileMode) error {
-	r.step(OpAttr, p)
-	return r.in.Chmod(inside(p), mode&permBits)
-}
-
 // Remove removes the file at a resolved path; it is no error if it is absent.
 func (r *Root) Remove(p string) error {
 	r.step(OpRemove, p)
@@ -117,10 +111,20 @@ func (r *Root) Mkdir(dir string, mode fs.FileMode) error {
 	if err != nil {
 		return fmt.Errorf("making directory %s: %w", dir, err)
 	}
-	if err := r.in.Chmod(inside(dir), mode); err != nil {
+	if err := r.chmodDir(dir, mode); err != nil {
 		return fmt.Errorf("making directory %s: %w", dir, err)
 	}
 	return r.syncDir(path.Dir(dir))
+}
+
+// chmodDir sets a mode through a descriptor: by path it takes a system call
+// that kernels before 6.6 lack.
+func (r *Root) chmodDir(dir string, mode fs.FileMode) error {
+	d, err := r.in.Open(inside(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Chmod(mode), d.Close())
 }
 
 // Rmdir removes a directory if it is empty, and says nothing if it is not, is

@@ -1,0 +1,63 @@
+# Targets are commands of their own; "make help" lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+# The variable's value is recorded in a release; a development build says so.
+VERSION ?= devel
+CACHE := $(CURDIR)/.cache
+BIN := $(CACHE)/bin
+GOFLAGS_BUILD := -trimpath -tags urfave_cli_no_docs -ldflags '-s -w -X main.version=$(VERSION)'
+LINT := go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
+# Each part of the tests prints how long it took.
+TIMED = @start=$$(date +%s); trap 'echo "== $@: $$(( $$(date +%s) - start )) s"' EXIT;
+
+.PHONY: help build agent demo setup test test-short unit command integration verify generate lint tidy bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+build: ## build the program into bin/
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/eksproxy ./cmd/eksproxy
+
+agent: ## build the agent alone, as it runs on nodes
+	CGO_ENABLED=0 go build -trimpath -tags 'nodeonly urfave_cli_no_docs' -ldflags '-s -w -X main.version=$(VERSION)' -o $(BIN)/eksproxy-agent ./cmd/eksproxy
+
+demo: agent ## plan, apply and revert on a scratch tree: no AWS, no cluster, no root
+	@cd integration && go build -o $(BIN)/metadata-server ./cmd/metadata-server
+	@integration/demo.sh $(BIN)
+
+setup: ## install what the tests need: Debian packages (as root)
+	$(TIMED) integration/setup.sh
+
+test: setup unit integration ## run every test
+	@echo "== all tests passed"
+
+test-short: unit ## run the tests that need nothing installed
+
+unit: ## unit and command tests, with the race detector, in random order
+	$(TIMED) go vet ./... && go test -race -shuffle=on ./...
+
+integration: agent ## tests against real parts: readers, metadata, namespaces, strace
+	$(TIMED) go test -tags integration -shuffle=on -run Reader ./node/ && cd integration && go vet ./... && go test -shuffle=on ./...
+
+verify: generate lint tidy ## generate, format, lint and tidy, then demand a clean tree
+	@git diff --exit-code && test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean: commit what make verify changed"; exit 1; }
+
+generate: ## rewrite generated documentation and golden files
+	go test ./cmd/eksproxy -run 'TestReference|TestDocs' -update
+
+lint: ## format and lint
+	$(LINT) run --fix ./...
+	cd integration && $(LINT) run --config ../.golangci.yml --fix ./...
+
+tidy:
+	go mod tidy
+	cd integration && go mod tidy
+	cd tools && go mod tidy
+
+bench: agent ## measure the agent beside the published shell recipe and a bare program
+	cd integration && go run ./bench
+
+clean: ## remove what was built
+	rm -rf bin $(CACHE)
