@@ -107,7 +107,7 @@ func TestKilledAtEachKindOfCall(t *testing.T) {
 	for _, call := range []string{"openat", "write", "fsync", "renameat", "mkdirat", "fchmod"} {
 		t.Run(call, func(t *testing.T) {
 			begun := 0
-			for n := 1; n <= 400; n += 1 + n/4 {
+			for n := 1; n <= 4000; n += 1 + n/4 {
 				root := program.Tree(t, "al2023")
 				args := append([]string{"node", "apply"}, flagsOf(root)...)
 				r, _ := traced(t, []string{"-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)}, args)

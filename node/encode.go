@@ -66,11 +66,17 @@ func dnfKeys(u proxyconfig.URL) []key {
 	return []key{{"proxy", u.Reveal(), true}, {"proxy_username", "", false}, {"proxy_password", "", false}}
 }
 
-// dnfCarries says whether libdnf's parser gives a value back as it was written:
-// it trims blanks, takes off a pair of quotes, and its source replaces $name and
-// drops backslashes. An empty value would mean that there is none.
+// dnfCarries says whether yum and dnf send a value to the proxy as it was
+// written. libdnf's parser trims blanks, takes off a pair of quotes, and its
+// source replaces $name and drops backslashes; dnf takes None for no value and
+// sends %40 as an at sign. yum's parser takes " ;" for a comment and _none_ for
+// no value, and yum leaves a slash as it is in the URL that it makes for
+// libcurl. An empty value would mean that there is none.
 func dnfCarries(value string) bool {
-	if value == "" || value != strings.TrimSpace(value) || strings.ContainsAny(value, `$\`) {
+	switch {
+	case value == "" || value == "None" || value == "_none_":
+		return false
+	case value != strings.TrimSpace(value) || strings.ContainsAny(value, `$\%/`) || strings.Contains(value, " ;"):
 		return false
 	}
 	first, last := value[0], value[len(value)-1]

@@ -69,6 +69,7 @@ func uglyCredentials() []string {
 		`user:%h%n%40%%"\ `, `user:"quoted"`, `user:'quoted'`, `user:ends in a pair""`, `user:"`,
 		`user: lead`, `user:trail `, `user:in side`, `user:a ;b`, `user:#hash`, `user:$HOME${X}`,
 		`user:None`, `None:secret`, `user:_none_`, `user:`, `us\er:\back\\`, `"q":[x]*!~`, `user:%(proxy)s`,
+		`50%:100%`, `%41:%7e`, `user:a/b`, `user:r@w;x`,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -27,7 +28,7 @@ func parseEndpoint(s string) (string, error) {
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return addr.String(), nil
 	}
-	if h, _, ok := cutPort(host); ok {
+	if h, port, ok := cutPort(host); ok && isPort(port) {
 		host = h
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
@@ -37,6 +38,11 @@ func parseEndpoint(s string) (string, error) {
 		return "", fmt.Errorf("%q is not a cluster endpoint; write the URL or the host that aws eks describe-cluster prints", clip(s))
 	}
 	return strings.TrimSuffix(host, "."), nil
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
 }
 
 func parseDomain(s string) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
@@ -85,7 +86,7 @@ func WriteYAML(w io.Writer, doc any) error {
 		return err
 	}
 	var n yaml.Node
-	if err := yaml.Unmarshal(data, &n); err != nil {
+	if err := yaml.Unmarshal(escape(data), &n); err != nil {
 		return err
 	}
 	block(&n)
@@ -95,6 +96,20 @@ func WriteYAML(w io.Writer, doc any) error {
 		return err
 	}
 	return enc.Close()
+}
+
+// escape writes the control characters that can stand in a text of JSON and
+// not in YAML as JSON's escapes.
+func escape(data []byte) []byte {
+	var b []byte
+	for _, r := range string(data) {
+		if r >= 0x7f && r <= 0x9f {
+			b = fmt.Appendf(b, "\\u%04x", r)
+			continue
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return b
 }
 
 // block takes the flow style and the quotes of JSON from every node that reads
