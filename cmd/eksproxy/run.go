@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -65,9 +67,17 @@ func Run(ctx context.Context, args []string, streams ui.Streams, env []string) i
 		code = ce.code
 	}
 	if text := err.Error(); text != "" {
-		p.talk.Error(errors.New(plan.Mask(text)))
+		p.talk.Error(errors.New(plan.Mask(text) + remedy(err)))
 	}
 	return code
+}
+
+// remedy is what helps against errors that come from the system.
+func remedy(err error) string {
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		return "; run it as root, or with --root on a tree of your own"
+	}
+	return ""
 }
 
 // app is the command tree. A program that is called kubectl-eksproxy is a
