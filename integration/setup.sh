@@ -3,7 +3,7 @@
 # are there, and says what is missing where it may not install.
 set -euo pipefail
 
-packages=(bash dash iproute2 libpam-modules login python3-dnf strace systemd-container apt)
+packages=(bash dash iproute2 libpam-modules login python3-dnf python3-iniparse strace systemd-container apt)
 
 missing=()
 for p in "${packages[@]}"; do

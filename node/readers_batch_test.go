@@ -227,13 +227,14 @@ func (b *batch) check(t *testing.T, got map[string]string, controls ...control) 
 	}
 }
 
-// runReader runs a reader in a clean environment, within a limit.
+// runReader runs a reader in a clean environment, at home in dir, within a
+// limit.
 func runReader(t *testing.T, dir, stdin, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"}
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + dir, "LANG=C.UTF-8"}
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = dir, strings.NewReader(stdin), 5*time.Second
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
