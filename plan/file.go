@@ -119,11 +119,11 @@ func (c Change) moved(now map[string]Change) string {
 	}
 	before, after := c.texts()
 	freshBefore, freshAfter := fresh.texts()
-	if shape(c.After, after) != shape(fresh.After, freshAfter) {
-		return "the wanted content is another than the approved one"
-	}
-	if fresh.Action != Unchanged && shape(c.Before, before) != shape(fresh.Before, freshBefore) {
+	switch {
+	case fresh.Action != Unchanged && shape(c.Before, before) != shape(fresh.Before, freshBefore):
 		return "changed since the plan was made"
+	case shape(c.After, after) != shape(fresh.After, freshAfter):
+		return "the wanted content is another than the approved one"
 	}
 	return ""
 }

@@ -19,7 +19,11 @@ func (p Plan) WriteTable(w io.Writer) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s; settings %s\n", p.Summary(), p.SettingsHash)
+	settings := ""
+	if p.SettingsHash != "" {
+		settings = "; settings " + p.SettingsHash
+	}
+	_, err := fmt.Fprintf(w, "\n%s%s\n", p.Summary(), settings)
 	for _, n := range p.Notes {
 		_, err = fmt.Fprintf(w, "note: %s\n", n)
 	}

@@ -50,7 +50,7 @@ func checkHidden(t *testing.T, how, text string) {
 	t.Helper()
 	for _, form := range []string{
 		secret, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("svc:" + secret)),
-		fmt.Sprintf("% x", secret), fmt.Sprint([]byte(secret)), "svc",
+		fmt.Sprintf("% x", secret), fmt.Sprintf("%d", []byte(secret)), "svc",
 	} {
 		if strings.Contains(strings.ToLower(text), strings.ToLower(form)) {
 			t.Errorf("%s shows %q: %s", how, form, text)

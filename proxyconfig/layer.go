@@ -2,6 +2,7 @@ package proxyconfig
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 )
@@ -117,14 +118,24 @@ func split(f Field, value string) []string {
 	return texts
 }
 
+// Defaults are the values that hold where nothing is given. A default that is
+// found out, or is another field, is no value and not among them.
+func Defaults() Layer {
+	l := Layer{}
+	for _, f := range Fields() {
+		if isValue := f.Type != Text || len(f.Allowed) > 0; isValue && f.Default != "" && wrongText(f, f.Default) == "" && f.Type != List {
+			l.Set(f.Path, Origin{}, f.Default)
+		}
+	}
+	return l
+}
+
 // Merge puts the layers on each other, the weakest first: a field that a later
 // layer gives replaces it as a whole, lists too.
 func Merge(layers ...Layer) Layer {
 	merged := Layer{}
 	for _, l := range layers {
-		for path, v := range l {
-			merged[path] = v
-		}
+		maps.Copy(merged, l)
 	}
 	return merged
 }

@@ -47,7 +47,7 @@ func (p *program) configInit(c *cli.Context) error {
 		_, err := io.WriteString(p.Out, templates.ConfigInit)
 		return err
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user's own path
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s exists; eksproxy does not write over it: give another --out", name)
 	}
@@ -63,6 +63,7 @@ func (p *program) configView(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	merged = proxyconfig.Merge(proxyconfig.Defaults(), merged)
 	scopes := proxyconfig.Scopes()
 	scope := c.String("scope")
 	switch {

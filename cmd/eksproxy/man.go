@@ -12,7 +12,7 @@ func (p *program) manCommand() *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the manual page",
 		Description: "Examples:\n  eksproxy man | man -l -\n  eksproxy man > /usr/local/share/man/man1/eksproxy.1\n  eksproxy man | less",
-		Action: noArgs(func(c *cli.Context) error {
+		Action: noArgs(func(*cli.Context) error {
 			_, err := io.WriteString(p.Out, manPage(p.app("eksproxy")))
 			return err
 		}),

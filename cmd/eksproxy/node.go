@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -197,8 +198,16 @@ func writePlan(name string, pl plan.Plan) error {
 	if err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	if err := os.WriteFile(name, append(data, '\n'), 0o600); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(name), ".eksproxy-plan-*") // mode 0600
+	if err != nil {
 		return usage(fmt.Errorf("writing the plan: %w", err))
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return usage(fmt.Errorf("writing the plan: %w", errors.Join(err, os.Remove(f.Name()))))
 	}
 	return nil
 }

@@ -136,11 +136,11 @@ func statusTable(w io.Writer, s node.Status, markdown bool) error {
 		}
 	}
 	if markdown {
-		_, _ = fmt.Fprint(w, "\n| file | mode | state |\n| --- | --- | --- |\n")
+		_, err := fmt.Fprint(w, "\n| file | mode | state |\n| --- | --- | --- |\n")
 		for _, f := range s.Files {
-			_, _ = fmt.Fprintf(w, "| `%s` | %s | %s |\n", f.Path, f.Mode, f.State)
+			_, err = fmt.Fprintf(w, "| `%s` | %s | %s |\n", f.Path, f.Mode, f.State)
 		}
-		return nil
+		return err
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tab, "\nFILE\tMODE\tSTATE")

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -125,11 +126,9 @@ func finish(commands []*cli.Command) {
 
 func (p *program) before(c *cli.Context) error {
 	mode := c.String("color")
-	for _, m := range ui.ColorModes() {
-		if mode == m {
-			p.talk.Color = ui.Color(mode, p.Err, p.getenv)
-			return nil
-		}
+	if slices.Contains(ui.ColorModes(), mode) {
+		p.talk.Color = ui.Color(mode, p.Err, p.getenv)
+		return nil
 	}
 	return usagef("--color %q is not known; allowed: %s", mode, strings.Join(ui.ColorModes(), ", "))
 }
@@ -163,7 +162,7 @@ func group(c *cli.Context) error {
 func usageError(c *cli.Context, err error, _ bool) error {
 	meant := ""
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-		if flag := cli.SuggestFlag(c.Command.Flags, name, false); flag != "" {
+		if flag := cli.SuggestFlag(c.Command.Flags, name, false); strings.HasPrefix(flag, "--") {
 			meant = "did you mean " + flag + "? "
 		}
 	}
@@ -195,17 +194,19 @@ func permute(app *cli.App, args []string) []string {
 			positional = append(positional, args[i+1:]...)
 			i = len(args)
 		case len(arg) > 1 && arg[0] == '-':
-			dest := &local
-			f, ok := findFlag(app.Flags, nil, arg)
-			if ok {
-				dest = &global
-			} else {
-				f, _ = findFlag(leafFlags(app, path), commands, arg)
-			}
-			*dest = append(*dest, arg)
-			if takesValue(f) && !strings.Contains(arg, "=") && i+1 < len(args) {
+			f, isGlobal := lookupFlag(app, path, arg)
+			words := []string{arg}
+			if takesNext(f, arg) {
 				i++
-				*dest = append(*dest, args[i])
+				words = args[i-1 : min(i+1, len(args))]
+			}
+			switch {
+			case i == len(args): // nothing may come to stand where the value is missing
+				return withoutValue(args[0], path, arg, isGlobal)
+			case isGlobal:
+				global = append(global, words...)
+			default:
+				local = append(local, words...)
 			}
 		case len(positional) == 0 && findCommand(commands, arg) != nil:
 			path = append(path, arg)
@@ -221,6 +222,25 @@ func permute(app *cli.App, args []string) []string {
 	return out
 }
 
+// lookupFlag finds a flag of the program, or else of the commands that a path
+// leads to.
+func lookupFlag(app *cli.App, path []string, arg string) (f cli.Flag, isGlobal bool) {
+	if f, ok := findFlag(app.Flags, nil, arg); ok {
+		return f, true
+	}
+	flags, below := leafFlags(app, path)
+	f, _ = findFlag(flags, below, arg)
+	return f, false
+}
+
+// withoutValue is a command line that ends with a flag which lacks its value.
+func withoutValue(program string, path []string, arg string, isGlobal bool) []string {
+	if isGlobal {
+		return []string{program, arg}
+	}
+	return slices.Concat([]string{program}, path, []string{arg})
+}
+
 func findCommand(commands []*cli.Command, name string) *cli.Command {
 	for _, c := range commands {
 		if c.HasName(name) {
@@ -230,24 +250,23 @@ func findCommand(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-// leafFlags are the flags of the command that a path leads to.
-func leafFlags(app *cli.App, path []string) []cli.Flag {
+// leafFlags are the flags of the command that a path leads to, and the commands
+// below it.
+func leafFlags(app *cli.App, path []string) ([]cli.Flag, []*cli.Command) {
 	commands, flags := app.Commands, []cli.Flag(nil)
 	for _, name := range path {
 		c := findCommand(commands, name)
 		commands, flags = c.Subcommands, c.Flags
 	}
-	return flags
+	return flags, commands
 }
 
 // findFlag finds a flag among these, or among those of the commands below.
 func findFlag(flags []cli.Flag, below []*cli.Command, arg string) (cli.Flag, bool) {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	for _, f := range flags {
-		for _, n := range f.Names() {
-			if n == name {
-				return f, true
-			}
+		if slices.Contains(f.Names(), name) {
+			return f, true
 		}
 	}
 	for _, c := range below {
@@ -258,9 +277,10 @@ func findFlag(flags []cli.Flag, below []*cli.Command, arg string) (cli.Flag, boo
 	return nil, false
 }
 
-func takesValue(f cli.Flag) bool {
+// takesNext says whether the argument after the flag is its value.
+func takesNext(f cli.Flag, arg string) bool {
 	d, ok := f.(cli.DocGenerationFlag)
-	return ok && d.TakesValue()
+	return ok && d.TakesValue() && !strings.Contains(arg, "=")
 }
 
 // write prints a document in one of the formats that a command has.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -51,8 +52,9 @@ func settingFlag(f proxyconfig.Field) cli.Flag {
 		return &cli.StringSliceFlag{Name: f.Flag, Usage: text + "; repeat the flag"}
 	case proxyconfig.Bool:
 		return &cli.BoolFlag{Name: f.Flag, Usage: text, DisableDefaultText: true}
+	default:
+		return &cli.StringFlag{Name: f.Flag, Usage: text}
 	}
-	return &cli.StringFlag{Name: f.Flag, Usage: text}
 }
 
 // outputFlag is -o with these formats, the first being the default.
@@ -101,7 +103,7 @@ func fromFlags(c *cli.Context) proxyconfig.Layer {
 		case proxyconfig.List:
 			l.Set(f.Path, o, c.StringSlice(f.Flag)...)
 		case proxyconfig.Bool:
-			l.Set(f.Path, o, fmt.Sprint(c.Bool(f.Flag)))
+			l.Set(f.Path, o, strconv.FormatBool(c.Bool(f.Flag)))
 		default:
 			l.Set(f.Path, o, c.String(f.Flag))
 		}

@@ -12,7 +12,7 @@ import (
 
 // version is set by the linker for a release (-X main.version=v1.2.3) and is
 // never changed by the program.
-var version = "devel" //nolint:gochecknoglobals // the linker can set nothing else
+var version = "devel"
 
 type versionDoc struct {
 	APIVersion string `json:"apiVersion"`

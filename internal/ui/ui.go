@@ -37,7 +37,7 @@ func Color(mode string, w io.Writer, getenv func(string) string) bool {
 		return false
 	}
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a descriptor fits
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Printer writes talk to a stream.

@@ -11,7 +11,7 @@ import (
 )
 
 // forJava is why a zone has its star form too: see docs/no-proxy.md.
-const forJava = ": the form that the AWS SDK for Java reads"
+const forJava = "; this is the form that the AWS SDK for Java reads"
 
 // fixed gives the entries that every cluster needs (docs/no-proxy.md), in
 // the order of the groups.
