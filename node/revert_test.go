@@ -44,6 +44,7 @@ func trees() map[string]tree {
 
 // forEachTree runs a test on every tree of every family.
 func forEachTree(t *testing.T, test func(t *testing.T, files tree)) {
+	t.Helper()
 	for _, family := range []Family{AL2, AL2023, Ubuntu} {
 		for name, special := range trees() {
 			t.Run(fmt.Sprintf("%s/%s", family, name), func(t *testing.T) {
@@ -57,6 +58,7 @@ func forEachTree(t *testing.T, test func(t *testing.T, files tree)) {
 // revert(apply(T)) = T: bytes, modes, links and directories.
 func TestRevertRestoresTheTree(t *testing.T) {
 	forEachTree(t, func(t *testing.T, files tree) {
+		t.Helper()
 		for _, credentials := range []bool{false, true} {
 			root := plant(t, files)
 			before := snapshot(t, root.Dir())
@@ -75,6 +77,7 @@ func TestRevertRestoresTheTree(t *testing.T) {
 // Any number of other settings in between changes nothing about that.
 func TestRevertAfterSeveralApplies(t *testing.T) {
 	forEachTree(t, func(t *testing.T, files tree) {
+		t.Helper()
 		root := plant(t, files)
 		before := snapshot(t, root.Dir())
 		for _, step := range []struct {
@@ -107,6 +110,7 @@ func TestRevertAfterSeveralApplies(t *testing.T) {
 // A second run writes nothing, and neither does planning.
 func TestSecondRunWritesNothing(t *testing.T) {
 	forEachTree(t, func(t *testing.T, files tree) {
+		t.Helper()
 		root := plant(t, files)
 		applyTo(t, root, settings(true), proxyconfig.Node{})
 		root.Step = func(op rootfs.Op, path string) { t.Errorf("the second run does %s %s", op, path) }

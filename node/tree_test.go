@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,9 +33,7 @@ type tree map[string]entry
 func (t tree) with(more tree) tree {
 	out := tree{}
 	for _, from := range []tree{t, more} {
-		for p, e := range from {
-			out[p] = e
-		}
+		maps.Copy(out, from)
 	}
 	return out
 }
