@@ -42,7 +42,7 @@ func TestSets(t *testing.T) {
 	for line, want := range map[string]string{
 		"HTTP_PROXY=x": "HTTP_PROXY", "\thttps_proxy=": "https_proxy",
 		"#HTTP_PROXY=x": "", "HTTP_PROXY": "", "HTTP_PROXYX=1": "", "Http_Proxy=1": "", "ALL_PROXY=x": "", "": "",
-		"  export  no_proxy = x": "no_proxy", //nolint:gocritic // mapKey: leading blanks are the case
+		"  export  no_proxy = x": "no_proxy",
 	} {
 		if got, _ := sets(line); got != want {
 			t.Errorf("%q sets %q, want %q", line, got, want)
