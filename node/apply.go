@@ -156,9 +156,12 @@ func within(p, dir string) bool {
 // files is the Applier of a tree.
 type files struct{ p *Prepared }
 
-// Apply writes or removes one file.
-func (f files) Apply(_ context.Context, c plan.Change) error {
+// Apply writes or removes one file, or acts on the running system.
+func (f files) Apply(ctx context.Context, c plan.Change) error {
 	s := f.p.steps[c.ID]
+	if s.do != nil {
+		return s.do(ctx)
+	}
 	if !s.write {
 		return f.p.root.Remove(s.path)
 	}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"path"
@@ -20,10 +21,14 @@ type Prepared struct {
 	// the one to write last; kept is nil where nothing stays applied.
 	was, will, kept *record
 	steps           map[string]step
+	// environment is what services should run with, former what the record
+	// says that they were given.
+	environment, former map[string]string
 }
 
-// step is the file operation behind a change.
+// step is the operation behind a change: on a file, or what do does.
 type step struct {
+	do   func(context.Context) error
 	path string
 	dirs []string
 	// write says that the file gets data and mode; else it is removed.
@@ -38,7 +43,8 @@ func Prepare(root *rootfs.Root, d Desired) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{root: root, was: was, steps: map[string]step{}, kept: &record{Format: recordFormat, Settings: d.applied()}}
+	p := newPrepared(root, was)
+	p.kept = &record{Format: recordFormat, Settings: d.applied()}
 	p.Plan = plan.Plan{
 		Target:       map[string]string{"root": root.Dir(), "system": d.System.String()},
 		SettingsHash: d.Settings.Hash(),
@@ -48,6 +54,9 @@ func Prepare(root *rootfs.Root, d Desired) (*Prepared, error) {
 		p.kept.Dirs = slices.Clone(was.Dirs)
 	}
 	for _, item := range d.Items {
+		if item.Path == ProxyEnvPath {
+			p.environment = assignmentsIn(item.Body)
+		}
 		if err := p.want(item, d.Settings.Secrets()); err != nil {
 			return nil, err
 		}
@@ -59,6 +68,26 @@ func Prepare(root *rootfs.Root, d Desired) (*Prepared, error) {
 	overrides, err := overridden(root, d.System)
 	p.Notes = append(slices.Clip(p.Notes), overrides...)
 	return p, err
+}
+
+func newPrepared(root *rootfs.Root, was *record) *Prepared {
+	p := &Prepared{root: root, was: was, steps: map[string]step{}, former: map[string]string{}}
+	for _, text := range was.written(ProxyEnvPath) {
+		p.former = assignmentsIn(text)
+	}
+	return p
+}
+
+// assignmentsIn are the variables that an environment file of ours sets.
+func assignmentsIn(text []byte) map[string]string {
+	env := map[string]string{}
+	for _, line := range lines(text) {
+		if name, ok := sets(line); ok {
+			_, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+			env[name] = value
+		}
+	}
+	return env
 }
 
 func (d Desired) applied() applied {
@@ -200,7 +229,8 @@ func PrepareRevert(root *rootfs.Root) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{root: root, was: was, will: was, steps: map[string]step{}}
+	p := newPrepared(root, was)
+	p.will = was
 	p.Target = map[string]string{"root": root.Dir()}
 	if was == nil {
 		p.Notes = []string{"nothing is recorded in " + StatePath + ": nothing is to be taken back"}

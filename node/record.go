@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/eksproxy/eksproxy/internal/rootfs"
 )
@@ -155,6 +156,23 @@ func (r *record) file(path string) *fileRecord {
 		}
 	}
 	return nil
+}
+
+// written are the contents that the record has of whole files of ours whose
+// path begins so.
+func (r *record) written(prefix string) [][]byte {
+	var out [][]byte
+	if r == nil {
+		return nil
+	}
+	for _, f := range r.Files {
+		if strings.HasPrefix(f.Path, prefix) {
+			for _, v := range f.Versions {
+				out = append(out, v.Ours)
+			}
+		}
+	}
+	return out
 }
 
 // base is a file as it would be without eksproxy.

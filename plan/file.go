@@ -111,10 +111,13 @@ func (p Plan) Moved(fresh Plan) []string {
 
 // moved says why the change is no longer the approved one. What has come to be
 // as it was approved (a plan that was interrupted and is applied again) has
-// not moved.
+// not moved, and neither has an action that is no longer needed.
 func (c Change) moved(now map[string]Change) string {
 	fresh, ok := now[c.ID]
-	if !ok {
+	switch {
+	case !ok && c.Action == Run:
+		return ""
+	case !ok:
 		return "no longer part of the plan"
 	}
 	before, after := c.texts()
