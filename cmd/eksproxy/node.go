@@ -32,6 +32,8 @@ func (p *program) nodeCommand() *cli.Command {
 	settings := append(settingFlags(""), root,
 		&cli.StringFlag{Name: flagFacts, Usage: "`FILE` that facts node -o json or -o yaml wrote, instead of instance metadata"})
 	reason := &cli.StringFlag{Name: "reason", Usage: "`TEXT` that status shows: the number of the change"}
+	restart := &cli.StringFlag{Name: flagRestart, Value: restartAuto, Usage: "restarts of services that run with another environment than they should: auto, never", Action: oneOf(flagRestart, restartAuto, restartNever)}
+	onFailure := &cli.StringFlag{Name: flagOnFailure, Value: onFailureKeep, Usage: "where metadata does not answer: keep what is there, fallback to the configured CIDRs where nothing is there, or stop", Action: oneOf(flagOnFailure, onFailureKeep, onFailureFallback, onFailureStop)}
 	dryRun := &cli.BoolFlag{Name: "dry-run", Usage: "show the plan and write nothing", DisableDefaultText: true}
 	return &cli.Command{
 		Name: "node", Usage: "put this node, or the tree of an image, behind the proxy",
@@ -45,6 +47,7 @@ func (p *program) nodeCommand() *cli.Command {
 				Flags: append(settings[:len(settings):len(settings)],
 					&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, to be approved and given to apply --plan"},
 					&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 where there is something to do", DisableDefaultText: true},
+					restart,
 					&cli.BoolFlag{Name: "diff", Usage: "show each difference in full, as a table's second part", DisableDefaultText: true},
 					outputFlag("table", "json", "yaml", "markdown")),
 				Action: noArgs(p.nodePlan),
@@ -57,7 +60,7 @@ func (p *program) nodeCommand() *cli.Command {
 					"  eksproxy node apply --plan plan.json",
 				Flags: append(settings[:len(settings):len(settings)],
 					&cli.StringFlag{Name: "plan", Usage: "`FILE` that plan --out wrote: apply just that, or nothing where the tree has moved"},
-					reason, dryRun, outputFlag("table", "json", "yaml", "markdown")),
+					restart, onFailure, reason, dryRun, outputFlag("table", "json", "yaml", "markdown")),
 				Action: noArgs(p.nodeApply),
 			},
 			{
@@ -69,7 +72,7 @@ func (p *program) nodeCommand() *cli.Command {
 			{
 				Name: "revert", Usage: "take back what was applied, from the record alone",
 				Description: "Examples:\n  eksproxy node revert --dry-run\n  eksproxy node revert\n  eksproxy node revert --root /mnt/image",
-				Flags:       []cli.Flag{root, dryRun, outputFlag("table", "json", "yaml", "markdown")},
+				Flags:       []cli.Flag{root, restart, dryRun, outputFlag("table", "json", "yaml", "markdown")},
 				Action:      noArgs(p.nodeRevert),
 			},
 		},
@@ -91,50 +94,69 @@ func openRoot(dir string) (*rootfs.Root, error) {
 	return root, nil
 }
 
+// walk is one way from settings to a plan for a tree, with what it passed.
+type walk struct {
+	*node.Prepared
+	// proxy is where the node's traffic goes; empty where it is taken back.
+	proxy   string
+	entries int
+	facts   facts.Node
+	// onFailure is what to do where metadata does not answer.
+	onFailure string
+	// running says that reloads and restarts are part of the plan.
+	running bool
+}
+
 // prepare walks from the settings to a plan for the tree.
-func (p *program) prepare(c *cli.Context, root *rootfs.Root, approved *plan.Plan) (*node.Prepared, error) {
+func (p *program) prepare(c *cli.Context, root *rootfs.Root, approved *plan.Plan) (*walk, error) {
+	w := &walk{onFailure: c.String(flagOnFailure)}
 	layer, planned, err := fromPlan(c.String("plan"), approved)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	merged, err := p.settings(c, layer)
 	if err != nil {
-		return nil, err
+		return w, err
 	}
 	cfg, err := merged.Resolve("node")
 	if err != nil {
-		return nil, usage(err)
+		return w, usage(err)
 	}
 	p.warn(cfg.Warnings)
 	if cfg.Revert() {
 		p.talk.Note("both proxies are given as empty: eksproxy's settings are taken back")
-		prepared, err := node.PrepareRevert(root)
-		if err != nil {
-			return nil, err
+		if w.Prepared, err = node.PrepareRevert(root); err != nil {
+			return w, err
 		}
-		return prepared, addInputs(prepared, merged, nil)
+		return w, addInputs(w.Prepared, merged, nil)
 	}
+	w.proxy = cfg.HTTPSProxy.HostPort()
+	if w.facts, err = p.factsOrFallback(c, root, cfg, planned); err != nil {
+		return w, err
+	}
+	want, err := p.want(root, cfg, w.facts)
+	if err != nil {
+		return w, err
+	}
+	w.entries = len(want.Settings.NoProxy)
+	if w.Prepared, err = node.Prepare(root, want); err != nil {
+		return w, err
+	}
+	return w, addInputs(w.Prepared, merged, &w.facts)
+}
+
+// want says what must be so on the tree.
+func (p *program) want(root *rootfs.Root, cfg proxyconfig.Config, n facts.Node) (node.Desired, error) {
 	sys, err := node.Detect(root, cfg.Node.OS, cfg.Node.Runtime)
 	if err != nil {
-		return nil, usage(err)
-	}
-	n, err := p.nodeFacts(c, cfg, planned)
-	if err != nil {
-		return nil, err
+		return node.Desired{}, usage(err)
 	}
 	list, err := p.compose(n, cfg)
 	if err != nil {
-		return nil, err
+		return node.Desired{}, err
 	}
 	want, err := node.Want(sys, cfg.Settings(list.Entries), cfg.Node)
-	if err != nil {
-		return nil, usage(err)
-	}
-	prepared, err := node.Prepare(root, want)
-	if err != nil {
-		return nil, err
-	}
-	return prepared, addInputs(prepared, merged, &n)
+	return want, usage(err)
 }
 
 // addInputs adds to a plan what it was made from.
@@ -172,17 +194,22 @@ func (p *program) nodePlan(c *cli.Context) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	prepared, err := p.prepare(c, root, nil)
+	w, err := p.prepare(c, root, nil)
 	if err != nil {
 		return err
 	}
-	if err := writePlan(c.String("out"), prepared.Plan); err != nil {
+	done, err := p.addRunning(c, w)
+	if err != nil {
 		return err
 	}
-	if err := p.showPlan(c, prepared.Plan); err != nil {
+	defer done()
+	if err := writePlan(c.String("out"), w.Plan); err != nil {
 		return err
 	}
-	if c.Bool("exit-code") && len(prepared.Pending()) > 0 {
+	if err := p.showPlan(c, w.Plan); err != nil {
+		return err
+	}
+	if c.Bool("exit-code") && len(w.Pending()) > 0 {
 		return errNo
 	}
 	return nil
@@ -250,16 +277,7 @@ func (p *program) nodeApply(c *cli.Context) error {
 			return err
 		}
 	}
-	return p.carryOut(c, dir, func(root *rootfs.Root) (*node.Prepared, error) {
-		prepared, err := p.prepare(c, root, approved)
-		if err != nil || approved == nil {
-			return prepared, err
-		}
-		if moved := approved.Moved(prepared.Plan); len(moved) > 0 {
-			return nil, fmt.Errorf("the approved plan is not what would be done now; nothing was written. Make and approve a new plan:\n  %s", strings.Join(moved, "\n  "))
-		}
-		return prepared, nil
-	})
+	return p.carryOut(c, dir, approved, func(root *rootfs.Root) (*walk, error) { return p.prepare(c, root, approved) })
 }
 
 func readPlan(name string) (*plan.Plan, error) {
@@ -278,30 +296,66 @@ func readPlan(name string) (*plan.Plan, error) {
 }
 
 func (p *program) nodeRevert(c *cli.Context) error {
-	return p.carryOut(c, c.String(flagRoot), node.PrepareRevert)
+	return p.carryOut(c, c.String(flagRoot), nil, func(root *rootfs.Root) (*walk, error) {
+		prepared, err := node.PrepareRevert(root)
+		return &walk{Prepared: prepared}, err
+	})
 }
 
-// carryOut makes a plan under the lock, and carries it out.
-func (p *program) carryOut(c *cli.Context, dir string, prepare func(*rootfs.Root) (*node.Prepared, error)) error {
+// carryOut makes a plan under the lock and carries it out. On the running
+// system it is bounded in time and reports to who watches the boot.
+func (p *program) carryOut(c *cli.Context, dir string, approved *plan.Plan, prepare func(*rootfs.Root) (*walk, error)) error {
 	root, err := openRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // every file was synced
-	if !c.Bool("dry-run") {
-		unlock, err := lock(c.Context, root)
-		if err != nil {
-			return err
-		}
-		defer unlock()
+	if c.Bool("dry-run") {
+		return p.dryRun(c, root, prepare)
 	}
-	prepared, err := prepare(root)
+	unlock, err := lock(c.Context, root)
 	if err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		return p.showPlan(c, prepared.Plan)
+	defer unlock()
+	if root.Dir() == "/" {
+		ctx, cancel := context.WithTimeoutCause(c.Context, runLimit, errRunLimit)
+		defer cancel()
+		c.Context = ctx
 	}
-	outcome, err := prepared.Apply(c.Context, c.String("reason"))
-	return errors.Join(err, p.showOutcome(c, prepared.Plan, outcome))
+	r := p.beginReport(c, root)
+	w, outcome, err := p.prepareAndApply(c, root, approved, prepare)
+	return errors.Join(err, r.end(p, w, outcome, err))
+}
+
+func (p *program) dryRun(c *cli.Context, root *rootfs.Root, prepare func(*rootfs.Root) (*walk, error)) error {
+	w, err := prepare(root)
+	if err != nil {
+		return err
+	}
+	done, err := p.addRunning(c, w)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return p.showPlan(c, w.Plan)
+}
+
+func (p *program) prepareAndApply(c *cli.Context, root *rootfs.Root, approved *plan.Plan, prepare func(*rootfs.Root) (*walk, error)) (*walk, plan.Outcome, error) {
+	w, err := prepare(root)
+	if err != nil {
+		return w, plan.Outcome{}, err
+	}
+	done, err := p.addRunning(c, w)
+	if err != nil {
+		return w, plan.Outcome{}, err
+	}
+	defer done()
+	if approved != nil {
+		if moved := approved.Moved(w.Plan); len(moved) > 0 {
+			return w, plan.Outcome{}, fmt.Errorf("the approved plan is not what would be done now; nothing was written. Make and approve a new plan:\n  %s", strings.Join(moved, "\n  "))
+		}
+	}
+	outcome, err := w.Apply(c.Context, c.String("reason"))
+	return w, outcome, errors.Join(err, p.showOutcome(c, w, outcome))
 }

@@ -32,13 +32,14 @@ type doneDoc struct {
 }
 
 // showOutcome prints what was done, as data; what remains goes to the talk.
-func (p *program) showOutcome(c *cli.Context, pl plan.Plan, o plan.Outcome) error {
+func (p *program) showOutcome(c *cli.Context, w *walk, o plan.Outcome) error {
+	pl := w.Plan
 	doc := outcomeDoc{
 		APIVersion: plan.APIVersion, Kind: "Outcome", Target: pl.Target, SettingsHash: pl.SettingsHash,
 		Done: done(o.Done), NotDone: done(o.Left), Notes: pl.Notes,
 		Unchanged: len(pl.Changes) - len(o.Done) - len(o.Left),
 	}
-	if len(o.Done) > 0 {
+	if len(o.Done) > 0 && !w.running {
 		doc.LeftForBoot = leftForBoot(o.Done)
 	}
 	if c.String(flagOutput) == "table" {

@@ -58,19 +58,25 @@ type program struct {
 // and returns the exit code.
 func Run(ctx context.Context, args []string, streams ui.Streams, env []string) int {
 	p := &program{Streams: streams, env: env, talk: ui.Printer{W: streams.Err}}
+	p.talk.Journal = toJournal(streams.Err, p.getenv)
 	app := p.app(filepath.Base(args[0]))
 	err := app.RunContext(ctx, permute(app, args))
 	if err == nil {
 		return exitDone
 	}
-	code := exitNo
-	if ce, ok := errors.AsType[codeError](err); ok {
-		code = ce.code
-	}
+	code := codeOf(err)
 	if text := err.Error(); text != "" {
 		p.talk.Error(errors.New(plan.Mask(text) + remedy(err)))
 	}
 	return code
+}
+
+// codeOf is the exit code of an error.
+func codeOf(err error) int {
+	if ce, ok := errors.AsType[codeError](err); ok {
+		return ce.code
+	}
+	return exitNo
 }
 
 // remedy is what helps against errors that come from the system.

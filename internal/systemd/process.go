@@ -21,3 +21,22 @@ func Environ(pid int) (map[string]string, error) {
 	}
 	return env, nil
 }
+
+// AnyProcess says whether a process with such arguments runs. Processes that
+// end meanwhile are passed over.
+func AnyProcess(match func(args []string) bool) (bool, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return false, fmt.Errorf("listing processes: %w", err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		if err != nil || len(data) == 0 {
+			continue
+		}
+		if match(strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -44,28 +44,43 @@ func Color(mode string, w io.Writer, getenv func(string) string) bool {
 type Printer struct {
 	W     io.Writer
 	Color bool
+	// Journal says that the stream is read by the journal, which takes the
+	// priority from the start of a line (sd-daemon(3)).
+	Journal bool
 }
 
 // Warn prints what works and should not stay so.
-func (p Printer) Warn(format string, args ...any) { p.line("33", "warning: ", format, args) }
+func (p Printer) Warn(format string, args ...any) { p.line("33", "<4>", "warning: ", format, args) }
 
 // Note prints what the user should know.
-func (p Printer) Note(format string, args ...any) { p.line("36", "note: ", format, args) }
+func (p Printer) Note(format string, args ...any) { p.line("36", "<6>", "note: ", format, args) }
+
+// Line prints one line as it is: how a run ended.
+func (p Printer) Line(text string, isError bool) {
+	priority := "<6>"
+	if isError {
+		priority = "<3>"
+	}
+	p.line("0", priority, "", "%s", []any{text})
+}
 
 // Error prints why the command ends: a line a fault, and below it what is
 // indented.
 func (p Printer) Error(err error) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
+		label := "error: "
 		if strings.HasPrefix(line, " ") {
-			_, _ = fmt.Fprintln(p.W, line)
-			continue
+			label = ""
 		}
-		p.line("31", "error: ", "%s", []any{line})
+		p.line("31", "<3>", label, "%s", []any{line})
 	}
 }
 
-func (p Printer) line(color, label, format string, args []any) {
-	if p.Color {
+func (p Printer) line(color, priority, label, format string, args []any) {
+	switch {
+	case p.Journal:
+		label = priority + label
+	case p.Color && label != "":
 		label = "\x1b[" + color + "m" + label + "\x1b[0m"
 	}
 	_, _ = fmt.Fprintf(p.W, label+format+"\n", args...)
