@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -25,14 +26,14 @@ func (p *Prepared) Apply(ctx context.Context, reason string) (plan.Outcome, erro
 	if err := p.clean(); err != nil {
 		return plan.Outcome{Left: p.Pending()}, err
 	}
-	if len(p.Pending()) > 0 && p.kept != nil {
+	if len(p.Pending()) > 0 && !p.back {
 		p.will.Settings.Reason, p.kept.Settings.Reason = reason, reason
 		if err := p.write(p.will); err != nil {
 			return plan.Outcome{Left: p.Pending()}, err
 		}
 	}
 	outcome, err := p.Plan.Apply(ctx, files{p})
-	if err != nil {
+	if err = errors.Join(err, p.root.Sync()); err != nil {
 		return outcome, err
 	}
 	return outcome, p.finish()
@@ -166,9 +167,12 @@ func (f files) Apply(ctx context.Context, c plan.Change) error {
 		return f.p.root.Remove(s.path)
 	}
 	for _, dir := range s.dirs {
-		if err := f.p.root.Mkdir(dir, dirMode); err != nil {
+		if err := f.p.root.MkdirUnsynced(dir, dirMode); err != nil {
 			return err
 		}
+	}
+	if s.kind == Link {
+		return f.p.root.Symlink(s.path, string(s.data))
 	}
 	return f.p.root.Write(s.path, s.data, s.mode)
 }

@@ -18,10 +18,12 @@ import (
 // Paths that other parts name as well.
 const (
 	ProxyEnvPath = "/etc/eksproxy/proxy.env"
-	etcEnv       = "/etc/environment"
-	profilePath  = "/etc/profile.d/eksproxy.sh"
-	aptPath      = "/etc/apt/apt.conf.d/95eksproxy"
-	dropInName   = "zz-eksproxy.conf"
+	// CredentialsPath is the copy of credentials that were fetched.
+	CredentialsPath = "/etc/eksproxy/credentials" //nolint:gosec // G101: a path, no credential
+	etcEnv          = "/etc/environment"
+	profilePath     = "/etc/profile.d/eksproxy.sh"
+	aptPath         = "/etc/apt/apt.conf.d/95eksproxy"
+	dropInName      = "zz-eksproxy.conf"
 )
 
 // pamLine is the longest line that pam_env of Amazon Linux 2 reads whole, the
@@ -40,6 +42,8 @@ const (
 	Block Kind = "block"
 	// Keys are options in a section of an INI file of others.
 	Keys Kind = "keys"
+	// Link is a symbolic link; the body is where it leads.
+	Link Kind = "link"
 )
 
 // Item is one file that must be so.
@@ -56,6 +60,12 @@ type Item struct {
 	// Mode is that of a whole file, or of a file that does not exist yet.
 	Mode   fs.FileMode
 	Reason string
+	// owner is the command that wants the item; empty for apply.
+	owner string
+	// opaque says that the body is no text: plans have its digest.
+	opaque bool
+	// hidden says that plans show nothing of the body: it is but a secret.
+	hidden bool
 }
 
 // Desired is what must be so on a node, from its settings alone.
@@ -63,6 +73,8 @@ type Desired struct {
 	System   System
 	Settings proxyconfig.Settings
 	Items    []Item
+	// owner is the command that wants the items; empty for apply.
+	owner string
 	// Notes are what the reader must know beside the files.
 	Notes []string
 }
@@ -71,7 +83,7 @@ type Desired struct {
 func Want(sys System, s proxyconfig.Settings, cfg proxyconfig.Node) (Desired, error) {
 	w := &wanter{sys: sys, settings: s, cfg: cfg}
 	d := Desired{System: sys, Settings: s}
-	for _, step := range []func() error{w.proxyEnv, w.trustStore, w.dropIns, w.packageManager, w.environment, w.profile} {
+	for _, step := range []func() error{w.proxyEnv, w.credentials, w.trustStore, w.dropIns, w.packageManager, w.environment, w.profile} {
 		if err := step(); err != nil {
 			return Desired{}, err
 		}
@@ -134,6 +146,19 @@ func (w *wanter) proxyEnv() error {
 	w.add("", Item{
 		Path: ProxyEnvPath, Kind: Whole, Secret: true, Body: []byte(templates.NodeProxyEnv + text),
 		Reason: "the environment that every drop-in names, credentials included",
+	})
+	return nil
+}
+
+// credentials keeps what was fetched, for when it cannot be fetched.
+func (w *wanter) credentials() error {
+	if !w.settings.KeepCredentials || !w.authenticated() {
+		return nil
+	}
+	user, password := w.settings.HTTPProxy.Credentials().Reveal()
+	w.add("", Item{
+		Path: CredentialsPath, Kind: Whole, Secret: true, hidden: true, Body: []byte(user + ":" + password + "\n"),
+		Reason: "the credentials as they were fetched, for when they cannot be",
 	})
 	return nil
 }

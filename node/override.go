@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/eksproxy/eksproxy/internal/rootfs"
@@ -13,11 +14,22 @@ import (
 // whichever directory they lie in, and those of all services before the
 // unit's own where the names are equal (systemd.unit(5)).
 func overridden(root *rootfs.Root, sys System) ([]string, error) {
+	listed := map[string][]string{}
+	for _, dir := range unitDirs() {
+		names, err := root.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("looking for drop-ins in %s: %w", dir, err)
+		}
+		listed[dir] = names
+	}
 	var notes []string
 	for _, u := range sys.units() {
 		for _, dir := range unitDirs() {
-			for _, sub := range []string{"/" + u.name + ".service.d", "/service.d"} {
-				found, err := overridesIn(root, dir+sub, u.name)
+			for _, sub := range []string{u.name + ".service.d", "service.d"} {
+				if !slices.Contains(listed[dir], sub) {
+					continue
+				}
+				found, err := overridesIn(root, dir+"/"+sub, u.name)
 				if err != nil {
 					return nil, err
 				}

@@ -21,6 +21,10 @@ type Prepared struct {
 	// the one to write last; kept is nil where nothing stays applied.
 	was, will, kept *record
 	steps           map[string]step
+	// owner is the command that the plan is for; empty for apply.
+	owner string
+	// back says that the plan takes back what a command did.
+	back bool
 	// environment is what services should run with, former what the record
 	// says that they were given.
 	environment, former map[string]string
@@ -29,6 +33,7 @@ type Prepared struct {
 // step is the operation behind a change: on a file, or what do does.
 type step struct {
 	do   func(context.Context) error
+	kind Kind
 	path string
 	dirs []string
 	// write says that the file gets data and mode; else it is removed.
@@ -43,8 +48,9 @@ func Prepare(root *rootfs.Root, d Desired) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPrepared(root, was)
-	p.kept = &record{Format: recordFormat, Settings: d.applied()}
+	p := newPrepared(root, was, d.owner)
+	_, others := was.of(d.owner)
+	p.kept = &record{Format: recordFormat, Settings: d.applied(was), Files: others}
 	p.Plan = plan.Plan{
 		Target:       map[string]string{"root": root.Dir(), "system": d.System.String()},
 		SettingsHash: d.Settings.Hash(),
@@ -61,7 +67,7 @@ func Prepare(root *rootfs.Root, d Desired) (*Prepared, error) {
 			return nil, err
 		}
 	}
-	p.will = &record{Format: recordFormat, Settings: p.kept.Settings, Dirs: p.kept.Dirs, Files: slices.Clone(p.kept.Files)}
+	p.will = &record{Format: recordFormat, Settings: p.kept.Settings, Dirs: slices.Clone(p.kept.Dirs), Files: slices.Clone(p.kept.Files)}
 	if err := p.prune(d); err != nil {
 		return nil, err
 	}
@@ -70,8 +76,8 @@ func Prepare(root *rootfs.Root, d Desired) (*Prepared, error) {
 	return p, err
 }
 
-func newPrepared(root *rootfs.Root, was *record) *Prepared {
-	p := &Prepared{root: root, was: was, steps: map[string]step{}, former: map[string]string{}}
+func newPrepared(root *rootfs.Root, was *record, owner string) *Prepared {
+	p := &Prepared{root: root, was: was, owner: owner, steps: map[string]step{}, former: map[string]string{}}
 	for _, text := range was.written(ProxyEnvPath) {
 		p.former = assignmentsIn(text)
 	}
@@ -90,7 +96,14 @@ func assignmentsIn(text []byte) map[string]string {
 	return env
 }
 
-func (d Desired) applied() applied {
+// applied is what status shows: the settings of apply, whoever writes last.
+func (d Desired) applied(was *record) applied {
+	if d.owner != "" {
+		if was == nil {
+			return applied{}
+		}
+		return was.Settings
+	}
 	return applied{
 		Hash: d.Settings.Hash(), System: d.System.String(), NoProxy: d.Settings.NoProxy.String(),
 		HTTPProxy: d.Settings.HTTPProxy.Bare(), HTTPSProxy: d.Settings.HTTPSProxy.Bare(),
@@ -99,7 +112,7 @@ func (d Desired) applied() applied {
 
 // want plans one item.
 func (p *Prepared) want(item Item, secrets []string) error {
-	now, err := p.root.Read(item.Path)
+	now, err := item.Kind.read(p.root, item.Path)
 	if err != nil {
 		return fmt.Errorf("planning %s: %w", item.Path, err)
 	}
@@ -109,7 +122,7 @@ func (p *Prepared) want(item Item, secrets []string) error {
 	m := item.mode(b)
 	c := plan.Change{
 		ID: "file:" + item.Path, Target: item.Path, Action: plan.Update,
-		Before: value(now, secrets), After: &plan.Value{Content: plan.NewContent(data, secrets...), Mode: octal(m)},
+		Before: item.value(now, secrets), After: item.value(rootfs.File{Exists: true, Data: data, Mode: m}, secrets),
 		Reason: item.Reason, Disruption: "none", Undo: undo(b),
 	}
 	switch {
@@ -126,7 +139,7 @@ func (p *Prepared) want(item Item, secrets []string) error {
 	}
 	dirs := p.root.MissingDirs(path.Dir(now.Path))
 	p.kept.addDirs(dirs)
-	p.steps[c.ID] = step{path: now.Path, dirs: dirs, write: true, data: data, mode: m}
+	p.steps[c.ID] = step{kind: item.Kind, path: now.Path, dirs: dirs, write: true, data: data, mode: m}
 	p.kept.Files = append(p.kept.Files, old.next(item, now, b, data, m, moved))
 	p.Changes = append(p.Changes, c)
 	return nil
@@ -149,7 +162,7 @@ func (i Item) edit(old []byte) (data []byte, moved []string) {
 		return setBlock(old, i.Body)
 	case Keys:
 		return setKeys(old, i.Section, i.keys), nil
-	default: // Whole
+	default: // Whole, Link
 		return i.Body, nil
 	}
 }
@@ -158,6 +171,8 @@ func (i Item) edit(old []byte) (data []byte, moved []string) {
 // a file of others keeps its own.
 func (i Item) mode(b base) fs.FileMode {
 	switch {
+	case i.Kind == Link:
+		return 0
 	case i.Secret:
 		return 0o600
 	case b.exists && i.Kind != Whole:
@@ -166,11 +181,28 @@ func (i Item) mode(b base) fs.FileMode {
 	return i.Mode
 }
 
-func value(f rootfs.File, secrets []string) *plan.Value {
-	if !f.Exists {
+// value is a file as a plan shows it.
+func (i Item) value(f rootfs.File, secrets []string) *plan.Value {
+	switch {
+	case !f.Exists:
 		return nil
+	case i.Kind == Link:
+		return &plan.Value{Content: plan.NewContent(f.Data)}
+	case i.hidden:
+		return &plan.Value{Content: plan.NewContent(f.Data, strings.TrimSpace(string(f.Data))), Mode: octal(f.Mode)}
+	case i.opaque:
+		text := fmt.Sprintf("%d bytes, SHA-256 %s\n", len(f.Data), digest(f.Data))
+		return &plan.Value{Content: plan.NewContent([]byte(text)), Mode: octal(f.Mode)}
 	}
 	return &plan.Value{Content: plan.NewContent(f.Data, secrets...), Mode: octal(f.Mode)}
+}
+
+// read returns the file as it is; of a link, where it leads.
+func (k Kind) read(root *rootfs.Root, path string) (rootfs.File, error) {
+	if k == Link {
+		return root.ReadLink(path)
+	}
+	return root.Read(path)
 }
 
 func undo(b base) string {
@@ -182,10 +214,8 @@ func undo(b base) string {
 
 // prune takes back what the record names and the settings no longer want.
 func (p *Prepared) prune(d Desired) error {
-	if p.was == nil {
-		return nil
-	}
-	for _, f := range p.was.Files {
+	ours, _ := p.was.of(d.owner)
+	for _, f := range ours {
 		if slices.ContainsFunc(d.Items, func(i Item) bool { return i.Path == f.Path }) {
 			continue
 		}
@@ -199,17 +229,18 @@ func (p *Prepared) prune(d Desired) error {
 
 // takeBack plans the undoing of one recorded file.
 func (p *Prepared) takeBack(f *fileRecord, reason string, secrets []string) error {
-	now, err := p.root.Read(f.Real)
+	now, err := f.Kind.read(p.root, f.Real)
 	if err != nil {
 		return fmt.Errorf("planning %s: %w", f.Path, err)
 	}
 	b := f.without(now)
+	item := f.item()
 	c := plan.Change{
 		ID: "file:" + f.Path, Target: f.Path, Action: plan.Unchanged,
-		Before: value(now, secrets), Reason: reason, Disruption: "none", Undo: "node apply writes it again",
+		Before: item.value(now, secrets), Reason: reason, Disruption: "none", Undo: "node apply writes it again",
 	}
 	if b.exists {
-		c.After = &plan.Value{Content: plan.NewContent(b.data, secrets...), Mode: octal(b.mode)}
+		c.After = item.value(rootfs.File{Exists: true, Data: b.data, Mode: b.mode}, secrets)
 	}
 	switch {
 	case now.Exists && !b.exists:
@@ -217,28 +248,38 @@ func (p *Prepared) takeBack(f *fileRecord, reason string, secrets []string) erro
 	case b.exists && (!bytes.Equal(now.Data, b.data) || now.Mode != b.mode):
 		c.Action = plan.Update
 	}
-	p.steps[c.ID] = step{path: now.Path, write: b.exists, data: b.data, mode: b.mode}
+	p.steps[c.ID] = step{kind: f.Kind, path: now.Path, write: b.exists, data: b.data, mode: b.mode}
 	p.Changes = append(p.Changes, c)
 	return nil
 }
 
-// PrepareRevert plans the way back to the tree as it would be without
-// eksproxy, from the record alone.
-func PrepareRevert(root *rootfs.Root) (*Prepared, error) {
+// PrepareRevert plans the way back to the tree as it would be had apply never
+// run, from the record alone.
+func PrepareRevert(root *rootfs.Root) (*Prepared, error) { return prepareBack(root, "") }
+
+// prepareBack plans the undoing of what one command did.
+func prepareBack(root *rootfs.Root, owner string) (*Prepared, error) {
 	was, err := readRecord(root)
 	if err != nil {
 		return nil, err
 	}
-	p := newPrepared(root, was)
-	p.will = was
+	p := newPrepared(root, was, owner)
+	p.back, p.will = true, was
 	p.Target = map[string]string{"root": root.Dir()}
-	if was == nil {
+	ours, others := was.of(owner)
+	if len(ours) == 0 {
 		p.Notes = []string{"nothing is recorded in " + StatePath + ": nothing is to be taken back"}
-		return p, nil
 	}
-	p.SettingsHash = was.Settings.Hash
-	p.Target["system"] = was.Settings.System
-	for _, f := range slices.Backward(was.Files) {
+	if len(others) > 0 {
+		p.kept = &record{Format: recordFormat, Settings: was.Settings, Dirs: slices.Clone(was.Dirs), Files: others}
+	}
+	if len(ours) > 0 && owner == "" {
+		p.SettingsHash, p.Target["system"] = was.Settings.Hash, was.Settings.System
+		if p.kept != nil {
+			p.kept.Settings = applied{}
+		}
+	}
+	for _, f := range slices.Backward(ours) {
 		if err := p.takeBack(f, "taken back as recorded", nil); err != nil {
 			return nil, err
 		}

@@ -53,6 +53,10 @@ type fileRecord struct {
 	Path string `json:"path"`
 	Real string `json:"real"`
 	Kind Kind   `json:"kind"`
+	// Owner is the command that wants the file: empty for apply.
+	Owner string `json:"owner,omitempty"`
+	// Hidden says that plans show nothing of the content.
+	Hidden bool `json:"hidden,omitempty"`
 	// Existed, Original and Mode are the file as it would be without us.
 	Existed  bool   `json:"existed"`
 	Original []byte `json:"original,omitempty"`
@@ -158,6 +162,27 @@ func (r *record) file(path string) *fileRecord {
 	return nil
 }
 
+// item is what a recorded file was written from, as far as showing it needs.
+func (f *fileRecord) item() Item {
+	newest := f.Versions[len(f.Versions)-1]
+	return Item{Path: f.Path, Kind: f.Kind, hidden: f.Hidden, opaque: f.Kind == Whole && newest.Ours == nil}
+}
+
+// of are the files that a command wants, rest are those of other commands.
+func (r *record) of(owner string) (of, rest []*fileRecord) {
+	if r == nil {
+		return nil, nil
+	}
+	for _, f := range r.Files {
+		if f.Owner == owner {
+			of = append(of, f)
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return of, rest
+}
+
 // written are the contents that the record has of whole files of ours whose
 // path begins so.
 func (r *record) written(prefix string) [][]byte {
@@ -227,7 +252,7 @@ func (f *fileRecord) drop(data []byte) []byte {
 			data = dropKeys(data, f.Original, f.Section, v.keys())
 		}
 		return data
-	default: // Whole
+	default: // Whole, Link
 		for _, v := range slices.Backward(f.Versions) {
 			data = dropLines(data, v.Ours)
 		}
@@ -246,7 +271,7 @@ func (v version) keys() []key {
 // next is the record of the file once it has the new content.
 func (f *fileRecord) next(item Item, now rootfs.File, b base, data []byte, m fs.FileMode, moved []string) *fileRecord {
 	n := &fileRecord{
-		Path: item.Path, Real: now.Path, Kind: item.Kind, Section: item.Section,
+		Path: item.Path, Real: now.Path, Kind: item.Kind, Section: item.Section, Owner: item.owner, Hidden: item.hidden,
 		Existed: b.exists, Moved: moved,
 	}
 	if b.exists {
@@ -255,12 +280,14 @@ func (f *fileRecord) next(item Item, now rootfs.File, b base, data []byte, m fs.
 	v := version{Digest: digest(data), SetMode: mode(m)}
 	switch item.Kind {
 	case Whole:
-		v.Ours = item.Body
+		if !item.opaque {
+			v.Ours = item.Body
+		}
 	case Keys:
 		for _, k := range item.keys {
 			v.Keys = append(v.Keys, keyRecord{k.name, k.value, k.present})
 		}
-	default: // of a Block nothing is needed: it has markers
+	default: // of a Block nothing is needed, it has markers, nor of a Link
 	}
 	if f != nil {
 		n.Versions = f.kept(now, v.Digest)

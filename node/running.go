@@ -42,6 +42,9 @@ func (p *Prepared) AddRunning(ctx context.Context, r Running) error {
 		return err
 	}
 	a.reload()
+	if p.owner != "" {
+		return nil // neither the trust store nor a service depends on an installation
+	}
 	if err := a.trustStore(); err != nil {
 		return err
 	}
@@ -104,8 +107,8 @@ func (a *activation) run(id, target, reason, disruption string, do func(context.
 func (a *activation) reload() {
 	reason := ""
 	for _, c := range a.Pending() {
-		if strings.HasSuffix(c.ID, "/"+dropInName) {
-			reason = "drop-ins are written or removed"
+		if strings.HasPrefix(c.ID, "file:"+systemDir+"/") {
+			reason = "files of units are written or removed"
 		}
 	}
 	for name, u := range a.running {
@@ -168,7 +171,7 @@ func (a *activation) outdated(u systemd.Unit) (string, error) {
 	}
 	for _, name := range variables() {
 		have, want := env[name], a.environment[name]
-		if a.kept == nil || want == "" { // taken back: ours must not be there
+		if a.back || want == "" { // taken back: ours must not be there
 			if was := a.former[name]; was != "" && have == was {
 				return "it runs with our " + name, nil
 			}

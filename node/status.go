@@ -52,9 +52,13 @@ func ReadStatus(root *rootfs.Root) (Status, error) {
 	if err != nil || r == nil {
 		return s, err
 	}
+	files, _ := r.of("")
+	if len(files) == 0 {
+		return s, nil
+	}
 	s.Applied, s.System, s.SettingsHash = true, r.Settings.System, r.Settings.Hash
 	s.HTTPProxy, s.HTTPSProxy, s.NoProxy, s.Reason = r.Settings.HTTPProxy, r.Settings.HTTPSProxy, r.Settings.NoProxy, r.Settings.Reason
-	for _, f := range r.Files {
+	for _, f := range files {
 		file, err := f.status(root)
 		if err != nil {
 			return s, err

@@ -80,7 +80,7 @@ func (a *activation) anchorsIn(dir string) (wanted, removed [][]byte) {
 		if !strings.HasPrefix(c.ID, "file:"+dir+"/eksproxy") {
 			continue
 		}
-		if c.After != nil && a.kept != nil {
+		if c.After != nil && !a.back {
 			wanted = append(wanted, c.After.Content.Bytes())
 		}
 	}

@@ -18,6 +18,16 @@ var (
 	// NodeAPT heads apt's configuration.
 	//go:embed node/apt.conf
 	NodeAPT string
+	// NodeService is the unit that applies at boot; %AFTER%, %BEFORE%,
+	// %ON_FAILURE% and %SUCCESS% are filled in.
+	//go:embed node/eksproxy.service
+	NodeService string
+	// NodeRefreshService is what the timer starts.
+	//go:embed node/refresh.service
+	NodeRefreshService string
+	// NodeRefreshTimer has %INTERVAL% filled in.
+	//go:embed node/refresh.timer
+	NodeRefreshTimer string
 )
 
 // ConfigInit is the file that "config init" writes.
