@@ -1,9 +1,13 @@
 package proxyconfig
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +30,52 @@ func ParseCredentials(data []byte) (Credentials, error) {
 		return Credentials{}, errors.New("the credentials have no colon; write user:password on one line, not encoded")
 	}
 	return newCredentials(user, password)
+}
+
+// ParseSecret parses what a reference leads to. Without a key that is
+// user:password, or, where it begins with a brace, a JSON object with username
+// and password. A key names the field of the object that has the password; if
+// there is no username beside it, it has user:password.
+func ParseSecret(data []byte, key string) (Credentials, error) {
+	if trimmed := bytes.TrimSpace(data); key == "" && !bytes.HasPrefix(trimmed, []byte("{")) {
+		return ParseCredentials(data)
+	}
+	user, err := SecretField(data, "username")
+	switch {
+	case key == "" && err != nil:
+		return Credentials{}, err
+	case key == "":
+		key = "password"
+	case err != nil: // an object that does not parse is said below
+		pair, err := SecretField(data, key)
+		if err != nil {
+			return Credentials{}, err
+		}
+		return ParseCredentials([]byte(pair))
+	}
+	password, err := SecretField(data, key)
+	if err != nil {
+		return Credentials{}, err
+	}
+	return newCredentials(user, password)
+}
+
+// SecretField is the text of one field of a JSON object. The errors name the fields,
+// never what is in them.
+func SecretField(data []byte, key string) (string, error) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(data, &object) != nil || object == nil { // its error can quote the text
+		return "", errors.New("the secret is not a JSON object; write user:password, or an object with username and password")
+	}
+	raw, ok := object[key]
+	if !ok {
+		return "", fmt.Errorf("the secret's JSON has no field %q, only %q", clip(key), slices.Sorted(maps.Keys(object)))
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return "", fmt.Errorf("the field %q of the secret's JSON is not a text; put it in quotes", clip(key))
+	}
+	return text, nil
 }
 
 func newCredentials(user, password string) (Credentials, error) {

@@ -1,7 +1,8 @@
 // Package proxyconfig is what the user configures: the ProxyConfig file, flags
 // and environment, merged field by field with the origin of each value kept,
 // and resolved into the settings of one place. It reads the files that the user
-// names and nothing else; what the world says comes from package facts.
+// names and nothing else: what is fetched is fetched by its caller, and what the
+// world says comes from package facts.
 package proxyconfig
 
 import (
@@ -82,7 +83,7 @@ func Fields() []Field {
 		{Path: pathHTTPProxy, Flag: "http-proxy", Scoped: true, Default: "httpsProxy", Usage: "proxy for http:// targets, as http://HOST:PORT; empty together with httpsProxy takes eksproxy's settings back"},
 		{Path: pathHTTPSProxy, Flag: "https-proxy", Scoped: true, Default: "httpProxy", Usage: "proxy for https:// targets, as http://HOST:PORT"},
 		{Path: pathCredentialsFile, Flag: "credentials-file", Scoped: true, Usage: "file with user:password for the proxy on one line, not encoded"},
-		{Path: pathCredentialsFrom, Flag: "credentials-from", Scoped: true, Usage: "reference to the proxy's credentials; file:PATH is the one that this version resolves"},
+		{Path: pathCredentialsFrom, Flag: "credentials-from", Scoped: true, Usage: "where the proxy's credentials are: secretsmanager:ARN[#key], ssm:NAME or file:PATH"},
 		{Path: pathTrustedCA, Flag: "trusted-ca", Scoped: true, Usage: "certificates of the company's own authority: a file of PEM blocks, or in the configuration file the PEM text itself"},
 		{Path: pathAdd, Type: List, Flag: "no-proxy-add", Scoped: true, Usage: "what is reached directly besides the cluster and the VPC: a host, a zone (.corp.example), an address or a CIDR"},
 		{Path: pathOmit, Type: List, Flag: "no-proxy-omit", Scoped: true, Usage: "what is left out of NO_PROXY: an entry, a zone, or a group (loopback, metadata, vpc, service, endpoint, cluster, ec2, user)"},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ const Kind = "ProxyConfig"
 
 // ReadFile reads a ProxyConfig from a file.
 func ReadFile(name string) (Layer, error) {
-	data, err := os.ReadFile(name)
+	data, err := ReadTrusted(name)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}

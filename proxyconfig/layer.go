@@ -186,7 +186,10 @@ func absolute(path string, item Item) string {
 	if !isFile || name == "" {
 		return item.Text
 	}
-	abs, err := filepath.Abs(beside(item.Origin, name))
+	abs, err := beside(item.Origin, name)
+	if err == nil {
+		abs, err = filepath.Abs(abs)
+	}
 	if err != nil {
 		return item.Text
 	}

@@ -25,7 +25,7 @@ func ignoreOrigins() cmp.Options {
 
 func mustResolve(t *testing.T, l proxyconfig.Layer, scope string) proxyconfig.Config {
 	t.Helper()
-	c, err := l.Resolve(scope)
+	c, err := l.Resolve(scope, nil)
 	if err != nil {
 		t.Fatalf("Resolve(%q): %v", scope, err)
 	}
@@ -73,7 +73,7 @@ func TestProxiesRefused(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := flags(tt.given).Resolve("node")
+			_, err := flags(tt.given).Resolve("node", nil)
 			wantError(t, err, tt.words...)
 			if errors.Is(err, proxyconfig.ErrNoProxy) != (tt.given == nil) {
 				t.Errorf("%v is ErrNoProxy: %v", err, tt.given != nil)
@@ -85,7 +85,7 @@ func TestProxiesRefused(t *testing.T) {
 // TestErrNoProxyAlone: another fault is not hidden behind a missing proxy.
 func TestErrNoProxyAlone(t *testing.T) {
 	for _, path := range []string{"trustedCA", "node.os", "noProxy.ipv6CIDRs", "cluster.region"} {
-		_, err := flags(map[string]string{path: "none.such"}).Resolve("")
+		_, err := flags(map[string]string{path: "none.such"}).Resolve("", nil)
 		if err == nil || errors.Is(err, proxyconfig.ErrNoProxy) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -96,7 +96,7 @@ func TestErrNoProxyAlone(t *testing.T) {
 // read; a warning elsewhere; never shown (BL-035).
 func TestInlineCredentials(t *testing.T) {
 	const url = "http://svc:" + secret + "@proxy.example:3128"
-	_, err := flags(map[string]string{"httpsProxy": url}).Resolve("node")
+	_, err := flags(map[string]string{"httpsProxy": url}).Resolve("node", nil)
 	wantError(t, err, "--httpsProxy", "a password in a flag", "--credentials-file")
 	own, _ := mustEnv(t, "EKSPROXY_HTTP_PROXY="+url)
 	for origin, l := range map[string]proxyconfig.Layer{
@@ -158,12 +158,12 @@ func TestCredentialsRefused(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			given := map[string]string{"httpProxy": "http://a:1", "credentials.file": tt.file, "credentials.from": tt.from}
-			_, err := flags(given).Resolve("node")
+			_, err := flags(given).Resolve("node", nil)
 			wantError(t, err, tt.words...)
 		})
 	}
 	file := mustParse(t, "f.yaml", head+"spec: {httpProxy: 'http://u:"+secret+"@a:1'}")
-	_, err := proxyconfig.Merge(file, flags(map[string]string{"credentials.file": login})).Resolve("node")
+	_, err := proxyconfig.Merge(file, flags(map[string]string{"credentials.file": login})).Resolve("node", nil)
 	wantError(t, err, "the proxy URL holds credentials as well", "take them out")
 }
 
@@ -180,7 +180,7 @@ func TestBesideTheFile(t *testing.T) {
 		t.Errorf("%d certificates, credentials %v", len(c.CAs), c.HTTPProxy.HasCredentials())
 	}
 	given := flags(map[string]string{"httpProxy": "http://a:1", "trustedCA": "ca.pem"})
-	_, err := given.Resolve("node")
+	_, err := given.Resolve("node", nil)
 	wantError(t, err, "--trustedCA: reading the trusted CA", "open ca.pem")
 	t.Chdir(dir)
 	if c := mustResolve(t, given, "node"); len(c.CAs) != 1 {
@@ -193,7 +193,7 @@ func TestTrustedCA(t *testing.T) {
 	good, key := newCert(t, "good", nil)
 	old, _ := newCert(t, "old", expired)
 	resolve := func(text string) (proxyconfig.Config, error) {
-		return flags(map[string]string{"httpProxy": "http://a:1", "trustedCA": text}).Resolve("node")
+		return flags(map[string]string{"httpProxy": "http://a:1", "trustedCA": text}).Resolve("node", nil)
 	}
 	c, err := resolve(good + old)
 	if err != nil || len(c.CAs) != 2 {
@@ -333,7 +333,7 @@ func TestPlaceRefused(t *testing.T) {
 
 // TestEveryFault: one run reports them all, with their origins.
 func TestEveryFault(t *testing.T) {
-	_, err := flags(map[string]string{"httpProxy": "x", "cluster.region": "x", "node.os": "x", "trustedCA": "none"}).Resolve("node")
+	_, err := flags(map[string]string{"httpProxy": "x", "cluster.region": "x", "node.os": "x", "trustedCA": "none"}).Resolve("node", nil)
 	wantError(t, err, "--httpProxy: ", "--cluster.region: ", "--node.os: ", "--trustedCA: ")
 }
 

@@ -17,11 +17,14 @@ type Settings struct {
 	HTTPProxy, HTTPSProxy URL
 	NoProxy               noproxy.List
 	CAs                   []CA
+	// KeepCredentials says that a copy of the credentials is to be kept. The
+	// hash does not cover it.
+	KeepCredentials bool
 }
 
 // Settings are the configured proxies and certificates with a composed list.
 func (c Config) Settings(list noproxy.List) Settings {
-	return Settings{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: list, CAs: c.CAs}
+	return Settings{HTTPProxy: c.HTTPProxy, HTTPSProxy: c.HTTPSProxy, NoProxy: list, CAs: c.CAs, KeepCredentials: c.KeepCredentials}
 }
 
 // Hash identifies the settings in 12 hex digits. It covers no credential, only

@@ -75,7 +75,7 @@ func (p *program) configView(c *cli.Context) error {
 		merged, scopes = merged.In(scope), []string{scope}
 	}
 	for _, s := range scopes {
-		if _, err := merged.Resolve(s); err != nil && !errors.Is(err, proxyconfig.ErrNoProxy) {
+		if _, err := merged.Resolve(s, unfetchedRef); err != nil && !errors.Is(err, proxyconfig.ErrNoProxy) {
 			return usage(err)
 		}
 	}

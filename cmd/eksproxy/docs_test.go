@@ -188,7 +188,7 @@ func (p *docPage) run(t *testing.T, command string) string {
 func generated(t *testing.T, name string, old []string) []string {
 	t.Helper()
 	makers := map[string]func(*testing.T, []string) string{
-		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable,
+		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable, "node checks": checkTable,
 	}
 	maker := makers[name]
 	if maker == nil {

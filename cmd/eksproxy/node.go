@@ -75,6 +75,8 @@ func (p *program) nodeCommand() *cli.Command {
 				Flags:       []cli.Flag{root, restart, dryRun, outputFlag("table", "json", "yaml", "markdown")},
 				Action:      noArgs(p.nodeRevert),
 			},
+			p.installCommand(settings, onFailure, dryRun),
+			p.uninstallCommand(root, dryRun),
 		},
 	}
 }
@@ -118,9 +120,9 @@ func (p *program) prepare(c *cli.Context, root *rootfs.Root, approved *plan.Plan
 	if err != nil {
 		return w, err
 	}
-	cfg, err := merged.Resolve("node")
+	cfg, err := p.resolve(c, merged, planned)
 	if err != nil {
-		return w, usage(err)
+		return w, err
 	}
 	p.warn(cfg.Warnings)
 	if cfg.Revert() {

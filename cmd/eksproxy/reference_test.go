@@ -242,7 +242,7 @@ func wantedKinds(t *testing.T, family node.Family) map[string]node.Kind {
 	l := proxyconfig.Layer{}
 	l.Set("httpProxy", proxyconfig.Origin{}, "http://proxy.example:3128")
 	l.Set("trustedCA", proxyconfig.Origin{}, exampleCA(t))
-	cfg, err := l.Resolve("node")
+	cfg, err := l.Resolve("node", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (p *program) app(name string) *cli.App {
 			&cli.StringFlag{Name: "color", Value: "auto", Usage: "colour on standard error: " + strings.Join(ui.ColorModes(), ", "), EnvVars: nil},
 		},
 		Commands: []*cli.Command{
-			p.nodeCommand(), p.noproxyCommand(), p.factsCommand(), p.configCommand(),
+			p.nodeCommand(), p.noproxyCommand(), p.verifyCommand(), p.factsCommand(), p.configCommand(),
 			p.versionCommand(), p.completionCommand(), p.manCommand(),
 		},
 		Before:                    p.before,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/eksproxy/eksproxy/facts"
 	"github.com/eksproxy/eksproxy/imds"
+	"github.com/eksproxy/eksproxy/node"
 	"github.com/eksproxy/eksproxy/noproxy/compose"
 	"github.com/eksproxy/eksproxy/proxyconfig"
 )
@@ -27,7 +30,7 @@ const (
 // settingFlags are the flags of these fields, and --config.
 func settingFlags(paths ...string) []cli.Flag {
 	flags := []cli.Flag{
-		&cli.StringSliceFlag{Name: flagConfig, Usage: "`FILE` with a ProxyConfig; repeat the flag, later files win [" + proxyconfig.EnvConfig + "]"},
+		&cli.StringSliceFlag{Name: flagConfig, Usage: "`FILE` with a ProxyConfig, or ssm:NAME of a parameter; repeat the flag, later files win [" + proxyconfig.EnvConfig + "]"},
 	}
 	for _, f := range proxyconfig.Fields() {
 		if f.Flag == "" || !slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(f.Path, p) }) {
@@ -72,6 +75,8 @@ func outputFlag(formats ...string) cli.Flag {
 }
 
 // settings merges flags, environment and files over what a plan was made from.
+// On a node the installed configuration is read where no other is named; a plan
+// was made from it already.
 func (p *program) settings(c *cli.Context, planned proxyconfig.Layer) (proxyconfig.Layer, error) {
 	own, defaults, err := proxyconfig.FromEnvironment(p.env)
 	if err != nil {
@@ -81,21 +86,34 @@ func (p *program) settings(c *cli.Context, planned proxyconfig.Layer) (proxyconf
 	if name := p.getenv(proxyconfig.EnvConfig); len(files) == 0 && name != "" {
 		files = []string{name}
 	}
+	if len(files) == 0 && planned == nil && !isImage(c) {
+		files = installed(node.ConfigPath)
+	}
+	flags := fromFlags(c)
 	layers := []proxyconfig.Layer{defaults, planned}
 	for _, name := range files {
-		l, err := proxyconfig.ReadFile(name)
+		l, err := p.readConfig(c, name, proxyconfig.Merge(defaults, planned, own, flags))
 		if err != nil {
-			return nil, usage(err)
+			return nil, err
 		}
 		layers = append(layers, l)
 	}
-	return proxyconfig.Merge(append(layers, own, fromFlags(c))...), nil
+	return proxyconfig.Merge(append(layers, own, flags)...), nil
+}
+
+// installed is the configuration of a node, where there is one.
+func installed(path string) []string {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return []string{path}
 }
 
 func fromFlags(c *cli.Context) proxyconfig.Layer {
 	l := proxyconfig.Layer{}
+	given := c.LocalFlagNames()
 	for _, f := range proxyconfig.Fields() {
-		if f.Flag == "" || !c.IsSet(f.Flag) {
+		if !slices.Contains(given, f.Flag) {
 			continue
 		}
 		o := proxyconfig.Origin{Level: proxyconfig.Flag, Name: "--" + f.Flag}

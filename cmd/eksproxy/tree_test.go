@@ -28,8 +28,8 @@ func everyLeaf(t *testing.T, test func(*testing.T, leaf)) {
 // TestTreeNames: the nouns and verbs are those of the design.
 func TestTreeNames(t *testing.T) {
 	want := []string{
-		"eksproxy node plan", "eksproxy node apply", "eksproxy node status", "eksproxy node revert",
-		"eksproxy noproxy compute", "eksproxy facts node", "eksproxy config init", "eksproxy config view",
+		"eksproxy node plan", "eksproxy node apply", "eksproxy node status", "eksproxy node revert", "eksproxy node install", "eksproxy node uninstall",
+		"eksproxy noproxy compute", "eksproxy verify node", "eksproxy facts node", "eksproxy config init", "eksproxy config view",
 		"eksproxy version", "eksproxy completion", "eksproxy man",
 	}
 	var got []string

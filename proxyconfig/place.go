@@ -1,0 +1,82 @@
+package proxyconfig
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/eksproxy/eksproxy/facts"
+)
+
+func (r *resolver) node() {
+	n := Node{
+		OS: r.text(pathOS), Runtime: r.text(pathRuntime),
+		CredentialsInEtcEnvironment: r.text(pathInEtc) == "true",
+		IMDSEndpoint:                r.text(pathIMDSEndpoint),
+		Off:                         map[string]bool{},
+	}
+	if v, ok := r.layer.at(r.scope, pathIMDSEndpoint); ok {
+		host, plain := strings.CutPrefix(strings.TrimSuffix(n.IMDSEndpoint, "/"), "http://")
+		if !plain || host == "" || strings.ContainsAny(host, "/@ \t\r\n?#") {
+			r.fault(v.Origin, errors.New("the metadata endpoint is not http://HOST or http://HOST:PORT"))
+		}
+		n.IMDSGiven = v.Origin.Level > Default
+	}
+	n.IMDSTimeout, _ = time.ParseDuration(r.text(pathIMDSTimeout))
+	for _, t := range Targets() {
+		if r.text(pathTargets+t.Name) == "false" {
+			n.Off[t.Name] = true
+		}
+	}
+	r.config.Node = n
+}
+
+func (r *resolver) cluster() {
+	c := Cluster{Name: r.text(pathClusterName), sources: map[string]string{}}
+	r.given(&c, pathRegion, facts.FieldRegion, func(s string) (err error) { c.Region, err = parseRegion(s); return err })
+	r.given(&c, pathEndpoint, facts.FieldEndpointHost, func(s string) (err error) { c.EndpointHost, err = parseEndpoint(s); return err })
+	r.given(&c, pathDomain, facts.FieldClusterDomain, func(s string) (err error) { c.Domain, err = parseDomain(s); return err })
+	r.given(&c, pathVPCCIDRs, facts.FieldVPCCIDRs, func(s string) error { return appendCIDR(&c.VPCCIDRs, s) })
+	r.given(&c, pathServiceCIDRs, facts.FieldServiceCIDRs, func(s string) error { return appendCIDR(&c.ServiceCIDRs, s) })
+	r.config.Cluster = c
+}
+
+// given parses each text of a field and notes its source.
+func (r *resolver) given(c *Cluster, path, field string, parse func(string) error) {
+	for _, item := range r.items(path) {
+		if item.Text == "" {
+			continue
+		}
+		if err := parse(item.Text); err != nil {
+			r.fault(item.Origin, err)
+		}
+		c.sources[field] = item.Origin.String()
+	}
+}
+
+// Overlay puts what the user says of the cluster over what was found out.
+func (c Cluster) Overlay(n *facts.Node) {
+	if c.Name != "" {
+		n.ClusterName = c.Name
+	}
+	if c.Region != "" {
+		n.Region = c.Region
+	}
+	if c.EndpointHost != "" {
+		n.EndpointHost = c.EndpointHost
+	}
+	if c.Domain != "" {
+		n.ClusterDomain = c.Domain
+	}
+	if len(c.VPCCIDRs) > 0 {
+		n.VPCCIDRs = c.VPCCIDRs
+	}
+	if len(c.ServiceCIDRs) > 0 {
+		n.ServiceCIDRs, n.ServiceAddress = c.ServiceCIDRs, netip.Addr{}
+		delete(n.Sources, facts.FieldServiceAddress)
+	}
+	for field, source := range c.sources {
+		n.Fill(field, source)
+	}
+}
