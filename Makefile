@@ -57,7 +57,7 @@ tidy:
 	cd tools && go mod tidy
 
 bench: agent ## measure the agent beside the published shell recipe and a bare program
-	cd integration && go run ./bench
+	cd integration && go test -count=1 -v ./bench -args -runs 40 -enforce
 
 clean: ## remove what was built
 	rm -rf bin $(CACHE)
