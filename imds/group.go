@@ -3,7 +3,6 @@ package imds
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -22,15 +21,12 @@ func newGroup(ctx context.Context) (*group, context.Context) {
 	return &group{cancel: cancel}, ctx
 }
 
-// run starts f. What f does stands before its error, if not empty.
-func (g *group) run(what string, f func() error) {
+// run starts f.
+func (g *group) run(f func() error) {
 	g.wg.Go(func() {
 		err := f()
 		if err == nil {
 			return
-		}
-		if what != "" {
-			err = fmt.Errorf("%s: %w", what, err)
 		}
 		g.mu.Lock()
 		defer g.mu.Unlock()

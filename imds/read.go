@@ -58,7 +58,9 @@ func parseEndpoint(s string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// node reads all facts, side by side where they do not need each other.
+// node reads all facts, one after the other on one connection: requests side by
+// side would each cost a connection and its goroutines, which is more than the
+// wait for a service on the same host.
 func (c *client) node(parent context.Context) (facts.Node, error) {
 	ctx, cancel := context.WithTimeout(parent, c.limits.total)
 	defer cancel()
@@ -66,28 +68,33 @@ func (c *client) node(parent context.Context) (facts.Node, error) {
 
 	n := facts.NewNode()
 	var userData answer
-	g, ctx := newGroup(ctx)
-	g.run("reading the VPC CIDRs", func() (err error) {
-		n.VPCCIDRs, err = c.vpcCIDRs(ctx)
-		return err
-	})
-	g.run("reading the region", func() (err error) {
-		n.Region, err = c.name(ctx, "placement/region", "a region", isRegion)
-		return err
-	})
-	g.run("reading the domain of AWS services", func() (err error) {
-		n.DNSSuffix, err = c.name(ctx, "services/domain", "a DNS name", isDomain)
-		return err
-	})
-	g.run("reading the user data", func() (err error) {
-		userData, err = c.get(ctx, userDataPath)
-		return err
-	})
-	if err := g.wait(); err != nil {
-		if parent.Err() != nil {
-			err = fmt.Errorf("%w: %w", err, parent.Err())
+	for _, step := range []struct {
+		what string
+		read func() error
+	}{
+		{"the VPC CIDRs", func() (err error) {
+			n.VPCCIDRs, err = c.vpcCIDRs(ctx)
+			return err
+		}},
+		{"the region", func() (err error) {
+			n.Region, err = c.name(ctx, "placement/region", "a region", isRegion)
+			return err
+		}},
+		{"the domain of AWS services", func() (err error) {
+			n.DNSSuffix, err = c.name(ctx, "services/domain", "a DNS name", isDomain)
+			return err
+		}},
+		{"the user data", func() (err error) {
+			userData, err = c.get(ctx, userDataPath)
+			return err
+		}},
+	} {
+		if err := step.read(); err != nil {
+			if parent.Err() != nil {
+				err = fmt.Errorf("%w: %w", err, parent.Err())
+			}
+			return facts.Node{}, fmt.Errorf("reading %s: %w", step.what, err)
 		}
-		return facts.Node{}, err
 	}
 	for _, field := range []string{facts.FieldVPCCIDRs, facts.FieldRegion, facts.FieldDNSSuffix} {
 		n.SetSource(field, sourceMetadata)
@@ -97,7 +104,8 @@ func (c *client) node(parent context.Context) (facts.Node, error) {
 }
 
 // vpcCIDRs reads all blocks of the VPC: every interface lists them, and a VPC
-// can have several (BL-005).
+// can have several (BL-005). Interfaces are read side by side: a node boots with
+// one and later has up to fifteen.
 func (c *client) vpcCIDRs(ctx context.Context) ([]netip.Prefix, error) {
 	list, err := c.must(ctx, interfacesPath)
 	if err != nil {
@@ -107,15 +115,13 @@ func (c *client) vpcCIDRs(ctx context.Context) ([]netip.Prefix, error) {
 	if err != nil {
 		return nil, list.invalid(err)
 	}
-	blocks := make([][]netip.Prefix, 2*len(macs))
+	blocks := make([][]netip.Prefix, len(macs))
 	g, ctx := newGroup(ctx)
 	for i, mac := range macs {
-		for j, family := range []family{ipv4, ipv6} {
-			g.run("", func() (err error) {
-				blocks[2*i+j], err = c.blocks(ctx, mac, family)
-				return err
-			})
-		}
+		g.run(func() (err error) {
+			blocks[i], err = c.interfaceBlocks(ctx, mac)
+			return err
+		})
 	}
 	if err := g.wait(); err != nil {
 		return nil, err
@@ -126,6 +132,16 @@ func (c *client) vpcCIDRs(ctx context.Context) ([]netip.Prefix, error) {
 	}
 	slices.SortFunc(all, comparePrefix)
 	return slices.Compact(all), nil
+}
+
+// interfaceBlocks reads the blocks of both families from one interface.
+func (c *client) interfaceBlocks(ctx context.Context, mac string) ([]netip.Prefix, error) {
+	v4, err := c.blocks(ctx, mac, ipv4)
+	if err != nil {
+		return nil, err
+	}
+	v6, err := c.blocks(ctx, mac, ipv6)
+	return append(v4, v6...), err
 }
 
 // blocks reads the blocks of one family. No such path means that the VPC has

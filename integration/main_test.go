@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eksproxy/eksproxy/integration/metadata"
 	"github.com/eksproxy/eksproxy/integration/program"
@@ -19,6 +20,9 @@ import (
 var (
 	secret = program.Secret{User: "svc-proxy", Password: `p@s:s/w%41#$'"\& Zk7coreQ9`, Core: "Zk7coreQ9"}
 	older  = program.Secret{User: "bob", Password: "Old-coreX4", Core: "Old-coreX4"}
+	// What a request to AWS is signed with is none of anyone's business either.
+	roleKey   = program.Secret{User: metadata.RoleKeyID, Password: metadata.RoleSecret, Core: "K7MDENG"}
+	roleToken = program.Secret{User: metadata.RoleKeyID, Password: metadata.RoleToken, Core: "b3JpZ2luX2Vj"}
 )
 
 // The parts of a cluster that all tests agree on.
@@ -28,7 +32,7 @@ const (
 	serviceCIDR  = "10.100.0.0/16"
 )
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m, secret, older)) }
+func TestMain(m *testing.M) { os.Exit(program.Main(m, secret, older, roleKey, roleToken)) }
 
 // serve serves the metadata of an instance and returns the server and its URL.
 func serve(t *testing.T, i metadata.Instance) (*metadata.Server, string) {
@@ -152,4 +156,16 @@ func parseFacts(t *testing.T, r program.Result) nodeFacts {
 		t.Errorf("got kind %q of %q", facts.Kind, facts.APIVersion)
 	}
 	return facts
+}
+
+// await waits for a condition, no longer than ten seconds.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 200 {
+		if done() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("waited in vain for %s", what)
 }

@@ -3,7 +3,12 @@
 # are there, and says what is missing where it may not install.
 set -euo pipefail
 
-packages=(bash dash iproute2 libpam-modules login python3-dnf python3-iniparse strace systemd-container apt)
+packages=(
+  apt bash dash libpam-modules login python3-dnf python3-iniparse # readers of the files
+  iproute2 strace                                                 # networks, system calls
+  mmdebstrap squid-openssl systemd-container zstd                 # nodes that boot
+  python3-venv                                                    # the AWS mock
+)
 
 missing=()
 for p in "${packages[@]}"; do

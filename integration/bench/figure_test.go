@@ -7,55 +7,55 @@ import (
 	"text/tabwriter"
 )
 
-// figure is one thing that was measured, in several runs.
+// bound is the side on which a target lies; empty where there is none.
+type bound string
+
+const (
+	atMost  bound = "at most"
+	atLeast bound = "at least"
+)
+
+// figure is one thing that was measured, in several runs. Its median is held
+// to the limit.
 type figure struct {
 	name, unit string
 	values     []float64
-	// limit is the most that the median may be, or the least. A figure in a
-	// unit of its own may have none.
-	limit   float64
-	atLeast bool
+	bound      bound
+	limit      float64
 }
 
-// target says what the median is held to; empty where to nothing.
+// target says what the median is held to.
 func (f figure) target() string {
-	switch {
-	case f.unit == "files":
-		return "none"
-	case f.limit == 0:
+	if f.bound == "" {
 		return ""
-	case f.atLeast:
-		return fmt.Sprintf("at least %g %s", f.limit, f.unit)
 	}
-	return fmt.Sprintf("at most %g %s", f.limit, f.unit)
+	return fmt.Sprintf("%s %g %s", f.bound, f.limit, f.unit)
 }
 
-// met says whether the median meets the target.
-func (f figure) met() bool {
-	if f.atLeast {
-		return median(f.values) >= f.limit
+// verdict says whether the median meets the target; empty where there is none.
+func (f figure) verdict() string {
+	m := median(f.values)
+	switch {
+	case f.bound == "":
+		return ""
+	case f.bound == atMost && m > f.limit, f.bound == atLeast && m < f.limit:
+		return missed
 	}
-	return f.target() == "" || median(f.values) <= f.limit
+	return "ok"
 }
 
-// print writes the table and returns what misses its target.
-func print(w io.Writer, table []figure) (missed []string) {
+// missed is the verdict on a target that is not met.
+const missed = "MISSED"
+
+// show prints the table.
+func show(w io.Writer, table []figure) {
 	tab := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tab, "\tmedian\tmin\tmax\t\ttarget\t\t")
 	for _, f := range table {
-		verdict := ""
-		if f.target() != "" {
-			verdict = "ok"
-		}
-		if !f.met() {
-			verdict = "MISSED"
-			missed = append(missed, f.name)
-		}
 		fmt.Fprintf(tab, "%s\t%.2f\t%.2f\t%.2f\t%s\t%s\t%s\t\n", f.name,
-			median(f.values), slices.Min(f.values), slices.Max(f.values), f.unit, f.target(), verdict)
+			median(f.values), slices.Min(f.values), slices.Max(f.values), f.unit, f.target(), f.verdict())
 	}
 	tab.Flush()
-	return missed
 }
 
 // median is the middle value, or the mean of the two in the middle.
@@ -73,8 +73,8 @@ func each(runs []cost, number func(cost) float64) []float64 {
 	return values
 }
 
-// pair compares runs that were made one after the other.
-func pair(a, b []float64, compare func(a, b float64) float64) []float64 {
+// pairs compares runs that were made one after the other.
+func pairs(a, b []float64, compare func(a, b float64) float64) []float64 {
 	values := make([]float64, len(a))
 	for i := range a {
 		values[i] = compare(a[i], b[i])

@@ -9,8 +9,8 @@ root=$1 metadata=$2/latest proxy=$3
 token=$(curl -sf -X PUT -H "X-aws-ec2-metadata-token-ttl-seconds: 21600" "$metadata/api/token")
 mac=$(curl -sf -H "X-aws-ec2-metadata-token: $token" "$metadata/meta-data/mac")
 blocks=$(curl -sf -H "X-aws-ec2-metadata-token: $token" \
-  "$metadata/meta-data/network/interfaces/macs/$mac/vpc-ipv4-cidr-blocks")
-no_proxy="${blocks//$'\n'/,},localhost,127.0.0.1,169.254.169.254,.internal,.eks.amazonaws.com"
+  "$metadata/meta-data/network/interfaces/macs/$mac/vpc-ipv4-cidr-blocks" | xargs | tr ' ' ',')
+no_proxy="$blocks,localhost,127.0.0.1,169.254.169.254,.internal,.eks.amazonaws.com"
 
 cat >> "$root/etc/environment" <<END
 http_proxy=$proxy

@@ -6,6 +6,7 @@ package metadata
 import (
 	"encoding/json"
 	"strings"
+	"time"
 )
 
 // Instance is what the server tells about the machine that asks.
@@ -16,7 +17,16 @@ type Instance struct {
 	Interfaces []Interface
 	UserData   []byte
 	Tags       map[string]string
+	// Role is the name of the instance's role; empty means that it has none.
+	Role string
 }
+
+// The credentials of every role. None of them may ever be shown.
+const (
+	RoleKeyID  = "ASIAEXAMPLEKEYID0001"
+	RoleSecret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+	RoleToken  = "IQoJb3JpZ2luX2VjEXAMPLETOKEN//////////wEaCWV1LXdlc3QtMSJHMEU="
+)
 
 // Interface is a network interface with the blocks of the VPC it is in.
 type Interface struct {
@@ -60,6 +70,9 @@ func (i Instance) files() map[string]string {
 	for name, value := range i.Tags {
 		files["meta-data/tags/instance/"+name] = value
 	}
+	if i.Role != "" {
+		files["meta-data/iam/security-credentials/"+i.Role] = roleDocument()
+	}
 	if i.UserData != nil {
 		files["user-data"] = string(i.UserData)
 	}
@@ -86,6 +99,20 @@ func (i Instance) document() string {
 	text, err := json.Marshal(map[string]string{
 		"instanceId": i.ID, "region": i.Region, "availabilityZone": i.Region + "a",
 		"accountId": "123456789012", "instanceType": "m6i.large", "architecture": "x86_64",
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// roleDocument is the document with the credentials of a role.
+func roleDocument() string {
+	now := time.Now().UTC()
+	text, err := json.Marshal(map[string]string{
+		"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": now.Format(time.RFC3339),
+		"AccessKeyId": RoleKeyID, "SecretAccessKey": RoleSecret, "Token": RoleToken,
+		"Expiration": now.Add(6 * time.Hour).Format(time.RFC3339),
 	})
 	if err != nil {
 		panic(err)

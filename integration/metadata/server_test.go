@@ -150,3 +150,22 @@ func TestSet(t *testing.T) {
 		}
 	}
 }
+
+// A role has a listing and a document; without one there is neither.
+func TestRole(t *testing.T) {
+	server, url := start(t)
+	tok := token(t, url)
+	const path = "/latest/meta-data/iam/security-credentials/"
+	if status, _ := ask(t, "GET", url+path, "X-aws-ec2-metadata-token", tok); status != 404 {
+		t.Errorf("without a role: %d, want 404", status)
+	}
+	instance := metadata.NewInstance("10.40.0.0/16")
+	instance.Role = "node-role"
+	server.Set(instance)
+	if status, body := ask(t, "GET", url+path, "X-aws-ec2-metadata-token", tok); status != 200 || body != "node-role" {
+		t.Errorf("listing: %d %q", status, body)
+	}
+	if status, body := ask(t, "GET", url+path+"node-role", "X-aws-ec2-metadata-token", tok); status != 200 || !strings.Contains(body, metadata.RoleToken) {
+		t.Errorf("document: %d %q", status, body)
+	}
+}

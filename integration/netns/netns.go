@@ -75,7 +75,7 @@ func (n Namespace) Listen(t *testing.T, address string) net.Listener {
 	if r.error != nil {
 		t.Fatalf("listening in the namespace: %v", r.error)
 	}
-	t.Cleanup(func() { r.Listener.Close() })
+	t.Cleanup(func() { r.Close() })
 	return r.Listener
 }
 

@@ -22,7 +22,7 @@ var Path = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return build(root, "./cmd/eksproxy", "eksproxy-agent", "-tags", "nodeonly")
+	return build(root, "./cmd/eksproxy", "eksproxy-agent", "-tags", "nodeonly urfave_cli_no_docs")
 })
 
 // Helper builds a program of this module or of one of its dependencies, by

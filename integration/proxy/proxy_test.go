@@ -65,7 +65,7 @@ func TestAsksForAPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if resp.StatusCode != 407 || resp.Header.Get("Proxy-Authenticate") == "" {
+	if resp.StatusCode != http.StatusProxyAuthRequired || resp.Header.Get("Proxy-Authenticate") == "" {
 		t.Errorf("got %d %v, want 407", resp.StatusCode, resp.Header)
 	}
 }

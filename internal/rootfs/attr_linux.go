@@ -14,7 +14,7 @@ import (
 // copyAttributes gives the new file the owner and the extended attributes
 // (SELinux label, ACL, capabilities) of the file that it will replace.
 func (r *Root) copyAttributes(f *os.File, p string) error {
-	old, err := r.in.Open(inside(p))
+	old, err := r.openFile(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a new file: the directory's defaults are right
 	}

@@ -12,8 +12,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 )
 
 // Op names a call that changes the tree.
@@ -41,8 +41,10 @@ type Root struct {
 	dir string
 	in  *os.Root
 	// dirs are the directories below that are open, by their resolved paths:
-	// to walk down from the root for every call is most of what a run costs.
+	// without them every call would walk down from the root again.
 	dirs map[string]*os.Root
+	// unsynced are the directories that MkdirUnsynced made others in.
+	unsynced map[string]bool
 	// Step is called before each call that changes the tree, if it is set:
 	// the crash test ends the program there.
 	Step func(op Op, path string)
@@ -58,7 +60,7 @@ func Open(dir string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening root: %w", err)
 	}
-	return &Root{dir: abs, in: in, dirs: map[string]*os.Root{}}, nil
+	return &Root{dir: abs, in: in, dirs: map[string]*os.Root{}, unsynced: map[string]bool{}}, nil
 }
 
 // Dir is the absolute path of the root directory.
@@ -72,55 +74,10 @@ func (r *Root) Close() error {
 	return r.in.Close()
 }
 
-// open opens a directory by its resolved path, and keeps it open.
-func (r *Root) open(dir string) (*os.Root, error) {
-	if dir == "/" {
-		return r.in, nil
-	}
-	if d := r.dirs[dir]; d != nil {
-		return d, nil
-	}
-	above, name, err := r.at(dir)
-	if err != nil {
-		return nil, err
-	}
-	d, err := above.OpenRoot(name)
-	if err == nil {
-		r.dirs[dir] = d
-	}
-	return d, err
-}
-
-// at opens the directory that a resolved path lies in, and returns it with the
-// name in it.
-func (r *Root) at(p string) (dir *os.Root, name string, err error) {
-	if p == "/" {
-		return r.in, ".", nil
-	}
-	dir, err = r.open(path.Dir(p))
-	return dir, path.Base(p), err
-}
-
-// forget closes a directory, which is about to be removed.
-func (r *Root) forget(dir string) {
-	if d := r.dirs[dir]; d != nil {
-		_ = d.Close() // nothing was written by it
-		delete(r.dirs, dir)
-	}
-}
-
 func (r *Root) step(op Op, p string) {
 	if r.Step != nil {
 		r.Step(op, p)
 	}
-}
-
-// inside turns an absolute path into one relative to the root directory.
-func inside(p string) string {
-	if p = strings.TrimPrefix(path.Clean("/"+p), "/"); p == "" {
-		return "."
-	}
-	return p
 }
 
 // Resolve follows the symbolic links of a path and returns the path that is
@@ -128,7 +85,7 @@ func inside(p string) string {
 // that leaves the root is refused, and so is one whose target's directory does
 // not exist below the root: in a tree it points at the builder's own files.
 func (r *Root) Resolve(p string) (string, error) {
-	rest := strings.Split(inside(p), "/")
+	rest := strings.Split(path.Clean("/"+p), "/")
 	done, links := "/", 0
 	for len(rest) > 0 {
 		name := rest[0]
@@ -144,7 +101,7 @@ func (r *Root) Resolve(p string) (string, error) {
 			continue
 		}
 		next := path.Join(done, name)
-		target, err := r.in.Readlink(inside(next))
+		target, err := r.readlink(next)
 		if errors.Is(err, fs.ErrNotExist) {
 			if links > 0 && len(rest) > 0 {
 				return "", fmt.Errorf("%s: a symbolic link leads to %s, which is not below the root %s; replace the link by a file", p, next, r.dir)
@@ -186,8 +143,7 @@ func (r *Root) Read(p string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	// Without O_NONBLOCK opening a named pipe waits for a writer.
-	f, err := r.in.OpenFile(inside(where), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := r.openFile(where)
 	if errors.Is(err, fs.ErrNotExist) {
 		return File{Path: where}, nil
 	}
@@ -227,7 +183,7 @@ func (r *Root) Exists(p string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = r.in.Stat(inside(where))
+	_, err = r.lstat(where)
 	return err == nil
 }
 
@@ -237,13 +193,15 @@ func (r *Root) ReadDir(p string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := fs.ReadDir(r.in.FS(), inside(where))
+	d, err := r.openFile(where)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
+	if err != nil {
+		return nil, err
 	}
+	defer d.Close() //nolint:errcheck // nothing was written
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
 	return names, err
 }

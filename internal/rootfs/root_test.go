@@ -4,6 +4,7 @@ package rootfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -246,7 +247,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("the second lock: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(fmt.Errorf("stopped"))
+	cancel(errors.New("stopped"))
 	if _, err := Lock(ctx, dir, time.Minute); err == nil || !strings.Contains(err.Error(), "stopped") {
 		t.Errorf("the interrupted lock: %v", err)
 	}

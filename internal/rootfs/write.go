@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -22,25 +23,25 @@ func tempName(p string) string {
 // the old file are kept; the mode is the given one, whatever the umask. The
 // directory must exist.
 func (r *Root) Write(p string, data []byte, mode fs.FileMode) error {
-	temp := tempName(p)
 	if err := r.RemoveTemp(p); err != nil {
 		return err
 	}
-	r.step(OpCreate, temp)
-	f, err := r.in.OpenFile(inside(temp), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	dir, name, err := r.at(p)
 	if err != nil {
 		return fmt.Errorf("creating a file beside %s: %w", p, err)
 	}
-	if err := r.fill(f, p, data, mode); err != nil {
-		_ = f.Close()
-		return errors.Join(fmt.Errorf("writing %s: %w", p, err), r.in.Remove(inside(temp)))
+	temp := tempName(name)
+	r.step(OpCreate, tempName(p))
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("creating a file beside %s: %w", p, err)
 	}
-	if err := f.Close(); err != nil {
-		return errors.Join(fmt.Errorf("writing %s: %w", p, err), r.in.Remove(inside(temp)))
+	if err := errors.Join(r.fill(f, p, data, mode), f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", p, err), dir.Remove(temp))
 	}
 	r.step(OpRename, p)
-	if err := r.in.Rename(inside(temp), inside(p)); err != nil {
-		return errors.Join(fmt.Errorf("replacing %s: %w", p, err), r.in.Remove(inside(temp)))
+	if err := dir.Rename(temp, name); err != nil {
+		return errors.Join(fmt.Errorf("replacing %s: %w", p, err), dir.Remove(temp))
 	}
 	return r.syncDir(path.Dir(p))
 }
@@ -67,7 +68,7 @@ func (r *Root) fill(f *os.File, p string, data []byte, mode fs.FileMode) error {
 // resolved path.
 func (r *Root) RemoveTemp(p string) error {
 	temp := tempName(p)
-	if _, err := r.in.Lstat(inside(temp)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := r.lstat(temp); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return r.Remove(temp)
@@ -76,7 +77,10 @@ func (r *Root) RemoveTemp(p string) error {
 // Remove removes the file at a resolved path; it is no error if it is absent.
 func (r *Root) Remove(p string) error {
 	r.step(OpRemove, p)
-	err := r.in.Remove(inside(p))
+	dir, name, err := r.at(p)
+	if err == nil {
+		err = dir.Remove(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -91,7 +95,7 @@ func (r *Root) Remove(p string) error {
 func (r *Root) MissingDirs(dir string) []string {
 	var missing []string
 	for ; dir != "/" && dir != "."; dir = path.Dir(dir) {
-		if _, err := r.in.Lstat(inside(dir)); err == nil {
+		if _, err := r.lstat(dir); err == nil {
 			break
 		}
 		missing = append(missing, dir)
@@ -103,24 +107,48 @@ func (r *Root) MissingDirs(dir string) []string {
 // Mkdir makes one directory with the given mode, whatever the umask; it is no
 // error if it exists.
 func (r *Root) Mkdir(dir string, mode fs.FileMode) error {
+	if err := r.MkdirUnsynced(dir, mode); err != nil {
+		return err
+	}
+	return r.Sync()
+}
+
+// MkdirUnsynced is Mkdir for one of many directories: that they stand in those
+// above them is durable after Sync.
+func (r *Root) MkdirUnsynced(dir string, mode fs.FileMode) error {
 	r.step(OpMkdir, dir)
-	err := r.in.Mkdir(inside(dir), mode)
+	above, name, err := r.at(dir)
+	if err == nil {
+		err = above.Mkdir(name, mode)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("making directory %s: %w", dir, err)
 	}
+	r.unsynced[path.Dir(dir)] = true
 	if err := r.chmodDir(dir, mode); err != nil {
 		return fmt.Errorf("making directory %s: %w", dir, err)
 	}
-	return r.syncDir(path.Dir(dir))
+	return nil
+}
+
+// Sync makes durable what MkdirUnsynced has made: most directories lie in the
+// same one, which is synced but once.
+func (r *Root) Sync() error {
+	for _, dir := range slices.Sorted(maps.Keys(r.unsynced)) {
+		if err := r.syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // chmodDir sets a mode through a descriptor: by path it takes a system call
 // that kernels before 6.6 lack.
 func (r *Root) chmodDir(dir string, mode fs.FileMode) error {
-	d, err := r.in.Open(inside(dir))
+	d, err := r.openFile(dir)
 	if err != nil {
 		return err
 	}
@@ -130,7 +158,7 @@ func (r *Root) chmodDir(dir string, mode fs.FileMode) error {
 // Rmdir removes a directory if it is empty, and says nothing if it is not, is
 // absent, or is a link to one.
 func (r *Root) Rmdir(dir string) error {
-	if info, err := r.in.Lstat(inside(dir)); err != nil || !info.IsDir() {
+	if info, err := r.lstat(dir); err != nil || !info.IsDir() {
 		return nil //nolint:nilerr // there is no directory to remove
 	}
 	names, err := r.ReadDir(dir)
@@ -138,7 +166,12 @@ func (r *Root) Rmdir(dir string) error {
 		return err
 	}
 	r.step(OpRmdir, dir)
-	if err := r.in.Remove(inside(dir)); err != nil {
+	r.forget(dir)
+	above, name, err := r.at(dir)
+	if err == nil {
+		err = above.Remove(name)
+	}
+	if err != nil {
 		return fmt.Errorf("removing directory %s: %w", dir, err)
 	}
 	return r.syncDir(path.Dir(dir))
@@ -146,7 +179,7 @@ func (r *Root) Rmdir(dir string) error {
 
 // syncDir makes a rename or removal in the directory durable.
 func (r *Root) syncDir(dir string) error {
-	d, err := r.in.Open(inside(dir))
+	d, err := r.openFile(dir)
 	if err != nil {
 		return err
 	}
@@ -154,5 +187,6 @@ func (r *Root) syncDir(dir string) error {
 	if err := d.Sync(); err != nil {
 		return fmt.Errorf("syncing directory %s: %w", dir, err)
 	}
+	delete(r.unsynced, dir)
 	return nil
 }

@@ -46,7 +46,7 @@ func (s *subject) secretModes(context.Context) []verify.Finding {
 		switch {
 		case s.holdsSecret(f):
 			found = append(found, fail(p, s.hide(p), "it holds the proxy's password and everyone can read it (mode %04o)", f.Mode.Perm()))
-		case othersPassword.Match(f.Data):
+		case othersPassword().Match(f.Data):
 			found = append(found, warn(p, s.hide(p), "it holds a password of a proxy and everyone can read it (mode %04o)", f.Mode.Perm()))
 		}
 	}
@@ -66,8 +66,11 @@ func (s *subject) hide(p string) string {
 	return "chmod 0600 " + p
 }
 
-// othersPassword is user and password in the URL of a proxy.
-var othersPassword = regexp.MustCompile(`(?im)^[^#\n]*proxy[^\n]*://[^/@\s:"']+:[^@\s"']+@`)
+// othersPassword is user and password in the URL of a proxy. It is compiled when
+// it is needed: apply, which boots wait for, is in the same program.
+func othersPassword() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[^#\n]*proxy[^\n]*://[^/@\s:"']+:[^@\s"']+@`)
+}
 
 func (s *subject) holdsSecret(f rootfs.File) bool {
 	text := printable(strings.ReplaceAll(string(f.Data), "%%", "%")) // doubled in unit files

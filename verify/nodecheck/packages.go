@@ -70,13 +70,11 @@ func (s *subject) option(p, section, value string) []verify.Finding {
 	return one(warn(p, remedy, "[%s] says proxy=%s, not %s", section, bare(value), bare(s.ours["HTTPS_PROXY"])))
 }
 
-// aptProxy is a proxy in apt's configuration.
-var aptProxy = regexp.MustCompile(`(?im)^\s*Acquire::(https?)::Proxy\s+"([^"]*)"`)
-
 // apt looks for files behind ours: apt reads apt.conf.d in the order of the
 // names, and apt.conf after it; the last one wins.
 func (s *subject) apt(ours string) []verify.Finding {
 	files := append(s.dir(path.Dir(ours)), "/etc/apt/apt.conf")
+	aptProxy := regexp.MustCompile(`(?im)^\s*Acquire::(https?)::Proxy\s+"([^"]*)"`)
 	var found []verify.Finding
 	for _, p := range files {
 		f, err := s.read(p)

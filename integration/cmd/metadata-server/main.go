@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	listen := flags.String("listen", "127.0.0.1:0", "`address` to serve on")
 	region := flags.String("region", "eu-west-1", "AWS region")
 	domain := flags.String("domain", "amazonaws.com", "domain of AWS services")
+	role := flags.String("role", "", "`name` of the instance's role, empty for none")
 	userData := flags.String("user-data", "", "`file` with user data")
 	flags.Var(&v4, "vpc-cidr", "IPv4 block of the VPC, may be repeated")
 	flags.Var(&v6, "vpc-ipv6-cidr", "IPv6 block of the VPC, may be repeated")
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	instance := metadata.NewInstance(v4...)
-	instance.Region, instance.Domain = *region, *domain
+	instance.Region, instance.Domain, instance.Role = *region, *domain, *role
 	instance.Interfaces[0].VPCIPv6 = v6
 	if *userData != "" {
 		data, err := os.ReadFile(*userData)
