@@ -3,8 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 
-# The variable's value is recorded in a release; a development build says so.
-VERSION ?= devel
+# The version is recorded in the program; without one a build says so.
+VERSION ?= v0.0.0-devel
 CACHE := $(CURDIR)/.cache
 BIN := $(CACHE)/bin
 GOFLAGS_BUILD := -trimpath -tags urfave_cli_no_docs -ldflags '-s -w -X main.version=$(VERSION)'
@@ -12,7 +12,7 @@ LINT := go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
 # Each part of the tests prints how long it took.
 TIMED = @start=$$(date +%s); trap 'echo "== $@: $$(( $$(date +%s) - start )) s"' EXIT;
 
-.PHONY: help build agent demo setup test test-short unit command integration verify generate lint tidy bench clean
+.PHONY: help build agent demo setup test test-short unit integration verify generate lint tidy bench release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ tidy:
 
 bench: agent ## measure the agent beside the published shell recipe and a bare program
 	cd integration && go test -count=1 -v ./bench -args -runs 40 -enforce
+
+release: ## build what is shipped into dist/: programs, SBOMs, packages, checksums
+	rm -rf dist && release/release.sh dist $(VERSION)
 
 clean: ## remove what was built
 	rm -rf bin $(CACHE)
