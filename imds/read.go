@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -82,6 +83,9 @@ func (c *client) node(parent context.Context) (facts.Node, error) {
 		}},
 		{"the domain of AWS services", func() (err error) {
 			n.DNSSuffix, err = c.name(ctx, "services/domain", "a DNS name", isDomain)
+			if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
+				err = nil // no entry of NO_PROXY needs it, so a boot does not end here
+			}
 			return err
 		}},
 		{"the user data", func() (err error) {
@@ -97,7 +101,9 @@ func (c *client) node(parent context.Context) (facts.Node, error) {
 		}
 	}
 	for _, field := range []string{facts.FieldVPCCIDRs, facts.FieldRegion, facts.FieldDNSSuffix} {
-		n.SetSource(field, sourceMetadata)
+		if field != facts.FieldDNSSuffix || n.DNSSuffix != "" {
+			n.SetSource(field, sourceMetadata)
+		}
 	}
 	addUserData(&n, userData.body)
 	return n, nil

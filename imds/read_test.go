@@ -240,3 +240,14 @@ func TestReadIsCancelled(t *testing.T) {
 		t.Errorf("took %s to stop", d)
 	}
 }
+
+// A stand-in for EC2 that does not know the domain of AWS services: nothing
+// that a node needs at boot is missing.
+func TestDomainIsNotNeeded(t *testing.T) {
+	f := newFake(t)
+	delete(f.answers, metadataRoot+"services/domain")
+	n, err := f.client().node(t.Context())
+	if err != nil || n.DNSSuffix != "" || n.Region == "" || n.Sources["dnsSuffix"] != "" {
+		t.Errorf("facts %+v, error %v", n, err)
+	}
+}
