@@ -180,6 +180,21 @@ func TestInstallRefusesAnotherArchitecture(t *testing.T) {
 	}
 }
 
+// A program that a package brought is left to the package.
+func TestPackagedProgram(t *testing.T) {
+	root := plant(t, baseTree(AL2023).with(tree{ProgramPath: {text: string(program(amd64)), mode: 0o755}}))
+	before := snapshot(t, root.Dir())
+	install(t, root, installation(AL2023))
+	uninstall(t, root)
+	if diff := cmp.Diff(before, snapshot(t, root.Dir())); diff != "" {
+		t.Error(diff)
+	}
+	write(t, root, ProgramPath, "another")
+	if _, err := PrepareInstall(root, installation(AL2023)); err == nil || !strings.Contains(err.Error(), "another program than the one to install") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A new program replaces the old one; neither is in plans or in the record.
 func TestUpgrade(t *testing.T) {
 	root := plant(t, baseTree(AL2023))

@@ -117,6 +117,9 @@ func (p *Prepared) want(item Item, secrets []string) error {
 		return fmt.Errorf("planning %s: %w", item.Path, err)
 	}
 	old := p.was.file(item.Path)
+	if item.opaque && old == nil && now.Exists {
+		return p.leave(item, now)
+	}
 	b := old.without(now)
 	data, moved := item.edit(now.Data)
 	m := item.mode(b)
@@ -142,6 +145,20 @@ func (p *Prepared) want(item Item, secrets []string) error {
 	p.steps[c.ID] = step{kind: item.Kind, path: now.Path, dirs: dirs, write: true, data: data, mode: m}
 	p.kept.Files = append(p.kept.Files, old.next(item, now, b, data, m, moved))
 	p.Changes = append(p.Changes, c)
+	return nil
+}
+
+// leave plans nothing for a program that a package or an image brought: it is
+// theirs, and its bytes are too many to keep for undo.
+func (p *Prepared) leave(item Item, now rootfs.File) error {
+	if !bytes.Equal(now.Data, item.Body) {
+		return fmt.Errorf("%s is another program than the one to install; remove it, or the package that brought it, or give it as --binary", item.Path)
+	}
+	v := item.value(now, nil)
+	p.Changes = append(p.Changes, plan.Change{
+		ID: "file:" + item.Path, Target: item.Path, Action: plan.Unchanged, Before: v, After: v,
+		Reason: item.Reason + ", which was there before", Disruption: "none", Undo: "it stays",
+	})
 	return nil
 }
 

@@ -107,7 +107,7 @@ func TestRevertAfterSeveralApplies(t *testing.T) {
 	})
 }
 
-// A second run writes nothing, and neither does planning.
+// A second run writes nothing, and neither does planning (BL-033).
 func TestSecondRunWritesNothing(t *testing.T) {
 	forEachTree(t, func(t *testing.T, files tree) {
 		t.Helper()

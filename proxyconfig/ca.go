@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -40,7 +41,9 @@ func ParseCAs(data []byte) ([]CA, error) {
 		if err != nil {
 			return nil, fmt.Errorf("certificate %d: %w", len(cas)+1, err)
 		}
-		cas = append(cas, ca)
+		if !slices.ContainsFunc(cas, func(other CA) bool { return bytes.Equal(other.PEM, ca.PEM) }) {
+			cas = append(cas, ca)
+		}
 	}
 	if len(cas) == 0 {
 		return nil, errors.New("no PEM certificate found; give the file that begins with -----BEGIN CERTIFICATE-----")

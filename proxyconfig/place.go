@@ -2,6 +2,7 @@ package proxyconfig
 
 import (
 	"errors"
+	"maps"
 	"net/netip"
 	"strings"
 	"time"
@@ -53,6 +54,13 @@ func (r *resolver) given(c *Cluster, path, field string, parse func(string) erro
 		}
 		c.sources[field] = item.Origin.String()
 	}
+}
+
+// WithoutVPC is the same without the CIDRs of the VPC.
+func (c Cluster) WithoutVPC() Cluster {
+	c.VPCCIDRs, c.sources = nil, maps.Clone(c.sources)
+	delete(c.sources, facts.FieldVPCCIDRs)
+	return c
 }
 
 // Overlay puts what the user says of the cluster over what was found out.

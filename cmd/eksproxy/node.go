@@ -16,6 +16,7 @@ import (
 	"github.com/eksproxy/eksproxy/facts"
 	"github.com/eksproxy/eksproxy/internal/rootfs"
 	"github.com/eksproxy/eksproxy/node"
+	"github.com/eksproxy/eksproxy/noproxy"
 	"github.com/eksproxy/eksproxy/plan"
 	"github.com/eksproxy/eksproxy/proxyconfig"
 )
@@ -102,16 +103,15 @@ type walk struct {
 	// proxy is where the node's traffic goes; empty where it is taken back.
 	proxy   string
 	entries int
+	noProxy noproxy.List
 	facts   facts.Node
-	// onFailure is what to do where metadata does not answer.
-	onFailure string
 	// running says that reloads and restarts are part of the plan.
 	running bool
 }
 
 // prepare walks from the settings to a plan for the tree.
 func (p *program) prepare(c *cli.Context, root *rootfs.Root, approved *plan.Plan) (*walk, error) {
-	w := &walk{onFailure: c.String(flagOnFailure)}
+	w := &walk{}
 	layer, planned, err := fromPlan(c.String("plan"), approved)
 	if err != nil {
 		return w, err
@@ -140,7 +140,7 @@ func (p *program) prepare(c *cli.Context, root *rootfs.Root, approved *plan.Plan
 	if err != nil {
 		return w, err
 	}
-	w.entries = len(want.Settings.NoProxy)
+	w.noProxy, w.entries = want.Settings.NoProxy, len(want.Settings.NoProxy)
 	if w.Prepared, err = node.Prepare(root, want); err != nil {
 		return w, err
 	}
@@ -208,7 +208,7 @@ func (p *program) nodePlan(c *cli.Context) error {
 	if err := writePlan(c.String("out"), w.Plan); err != nil {
 		return err
 	}
-	if err := p.showPlan(c, w.Plan); err != nil {
+	if err := p.showPlan(c, root, w); err != nil {
 		return err
 	}
 	if c.Bool("exit-code") && len(w.Pending()) > 0 {
@@ -241,12 +241,17 @@ func writePlan(name string, pl plan.Plan) error {
 	return nil
 }
 
-func (p *program) showPlan(c *cli.Context, pl plan.Plan) error {
+func (p *program) showPlan(c *cli.Context, root *rootfs.Root, planned *walk) error {
+	pl := planned.Plan
+	change, err := noProxyChange(root, planned)
+	if err != nil {
+		return err
+	}
 	if c.String(flagOutput) == "markdown" {
-		return pl.WriteMarkdown(p.Out)
+		return errors.Join(pl.WriteMarkdown(p.Out), change.inMarkdown(p.Out))
 	}
 	return p.write(c.String(flagOutput), pl, func(w io.Writer) error {
-		if err := pl.WriteTable(w); err != nil || !c.Bool("diff") {
+		if err := errors.Join(pl.WriteTable(w), change.inPlan(w)); err != nil || !c.Bool("diff") {
 			return err
 		}
 		for _, change := range pl.Pending() {
@@ -340,7 +345,7 @@ func (p *program) dryRun(c *cli.Context, root *rootfs.Root, prepare func(*rootfs
 		return err
 	}
 	defer done()
-	return p.showPlan(c, w.Plan)
+	return p.showPlan(c, root, w)
 }
 
 func (p *program) prepareAndApply(c *cli.Context, root *rootfs.Root, approved *plan.Plan, prepare func(*rootfs.Root) (*walk, error)) (*walk, plan.Outcome, error) {

@@ -90,8 +90,14 @@ func dockerContainers() (bool, error) {
 // factsOrFallback finds out about the network, or takes what is configured
 // where metadata does not answer and nothing is applied yet.
 func (p *program) factsOrFallback(c *cli.Context, root *rootfs.Root, cfg proxyconfig.Config, planned *facts.Node) (facts.Node, error) {
-	n, err := p.nodeFacts(c, cfg, planned)
-	if err == nil || c.String(flagOnFailure) != onFailureFallback || codeOf(err) != exitUndecided {
+	if c.String(flagOnFailure) != onFailureFallback {
+		return p.nodeFacts(c, cfg, planned)
+	}
+	// Here the configured CIDRs stand in for metadata's, and do not replace them.
+	asking := cfg
+	asking.Cluster = cfg.Cluster.WithoutVPC()
+	n, err := p.nodeFacts(c, asking, planned)
+	if err == nil || codeOf(err) != exitUndecided {
 		return n, err
 	}
 	if s, statusErr := node.ReadStatus(root); statusErr != nil || s.Applied {
