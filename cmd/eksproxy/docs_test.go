@@ -189,6 +189,7 @@ func generated(t *testing.T, name string, old []string) []string {
 	t.Helper()
 	makers := map[string]func(*testing.T, []string) string{
 		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable, "node checks": checkTable,
+		"dependencies": dependencyTable,
 	}
 	maker := makers[name]
 	if maker == nil {
