@@ -20,7 +20,7 @@ import (
 // what the proxy and the registries saw that it did its work.
 
 // bootUser and bootPassword are what squid asks for.
-const bootUser, bootPassword = "svc-eks", `p@ss%w/#1`
+const bootUser, bootPassword = "svc-eks", `p@ss%w/#Wq5bootT2`
 
 // seenByScript is where a script of user data writes the variables it has.
 const seenByScript = "/var/lib/seen-by-script"

@@ -19,6 +19,8 @@ import (
 // else left in the tree. Neither may ever be shown.
 var (
 	secret = program.Secret{User: "svc-proxy", Password: `p@s:s/w%41#$'"\& Zk7coreQ9`, Core: "Zk7coreQ9"}
+	// atBoot is what squid asks for in the tests of boots.
+	atBoot = program.Secret{User: bootUser, Password: bootPassword, Core: "Wq5bootT2"}
 	older  = program.Secret{User: "bob", Password: "Old-coreX4", Core: "Old-coreX4"}
 	// What a request to AWS is signed with is none of anyone's business either.
 	roleKey   = program.Secret{User: metadata.RoleKeyID, Password: metadata.RoleSecret, Core: "K7MDENG"}
@@ -32,7 +34,7 @@ const (
 	serviceCIDR  = "10.100.0.0/16"
 )
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m, secret, older, roleKey, roleToken)) }
+func TestMain(m *testing.M) { os.Exit(program.Main(m, secret, older, atBoot, roleKey, roleToken)) }
 
 // serve serves the metadata of an instance and returns the server and its URL.
 func serve(t *testing.T, i metadata.Instance) (*metadata.Server, string) {

@@ -22,6 +22,8 @@ const (
 	ConfigPath  = ConfigDir + "/config.yaml"
 	systemDir   = "/etc/systemd/system"
 	ServicePath = systemDir + "/eksproxy.service"
+	// RefreshTimerPath is there where the installation has a timer.
+	RefreshTimerPath = systemDir + "/eksproxy-refresh.timer"
 )
 
 // ownerInstall marks in the record what install made.
@@ -108,11 +110,10 @@ func (in Installation) items() []Item {
 	items = append(items, Item{Path: ServicePath, Body: []byte(in.service()), Mode: 0o644, Reason: "applies at boot, before what needs the proxy"})
 	items = append(items, enable("multi-user.target", ServicePath))
 	if in.Refresh > 0 {
-		timer := systemDir + "/eksproxy-refresh.timer"
 		items = append(items,
 			Item{Path: systemDir + "/eksproxy-refresh.service", Body: []byte(templates.NodeRefreshService), Mode: 0o644, Reason: "reads metadata, secret and configuration again"},
-			Item{Path: timer, Body: []byte(strings.ReplaceAll(templates.NodeRefreshTimer, "%INTERVAL%", in.Refresh.String())), Mode: 0o644, Reason: "starts the refresh"},
-			enable("timers.target", timer))
+			Item{Path: RefreshTimerPath, Body: []byte(strings.ReplaceAll(templates.NodeRefreshTimer, "%INTERVAL%", in.Refresh.String())), Mode: 0o644, Reason: "starts the refresh"},
+			enable("timers.target", RefreshTimerPath))
 	}
 	for i := range items {
 		items[i].owner = ownerInstall

@@ -16,13 +16,15 @@ type trust struct {
 	// anchors is where certificates are put, bundle what is made of them.
 	anchors, bundle string
 	command         []string
+	// fresh has the command take links to certificates away that are gone.
+	fresh []string
 }
 
 func (f Family) trust() trust {
 	if f == Ubuntu {
-		return trust{"/usr/local/share/ca-certificates", "/etc/ssl/certs/ca-certificates.crt", []string{"update-ca-certificates"}}
+		return trust{"/usr/local/share/ca-certificates", "/etc/ssl/certs/ca-certificates.crt", []string{"update-ca-certificates"}, []string{"--fresh"}}
 	}
-	return trust{"/etc/pki/ca-trust/source/anchors", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", []string{"update-ca-trust", "extract"}}
+	return trust{"/etc/pki/ca-trust/source/anchors", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", []string{"update-ca-trust", "extract"}, nil}
 }
 
 // trustStore rebuilds the store where it lacks a certificate of ours, or still
@@ -38,7 +40,7 @@ func (a *activation) trustStore() error {
 		if err != nil {
 			return fmt.Errorf("reading the trust store: %w", err)
 		}
-		reason := ""
+		reason, command := "", t.command
 		for _, pem := range wanted {
 			if !holds(bundle.Data, pem) {
 				reason = "the trust store lacks a certificate of ours"
@@ -46,15 +48,15 @@ func (a *activation) trustStore() error {
 		}
 		for _, pem := range removed {
 			if holds(bundle.Data, pem) {
-				reason = "the trust store holds a certificate that is taken back"
+				reason, command = "the trust store holds a certificate that is taken back", slices.Concat(t.command, t.fresh)
 			}
 		}
 		if reason == "" {
 			return a.noteBundle(t.bundle, len(wanted) > 0)
 		}
 		a.rebuilt = len(wanted) > 0
-		a.run("run:trust", strings.Join(t.command, " "), reason, "none", func(ctx context.Context) error {
-			return a.r.Command(ctx, t.command[0], t.command[1:]...)
+		a.run("run:trust", strings.Join(command, " "), reason, "none", func(ctx context.Context) error {
+			return a.r.Command(ctx, command[0], command[1:]...)
 		})
 	}
 	return nil

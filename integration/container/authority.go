@@ -26,10 +26,16 @@ type Authority struct {
 // NewAuthority makes an authority with a key of its own.
 func NewAuthority(t *testing.T, name string) *Authority {
 	t.Helper()
+	return NewAuthorityUntil(t, name, time.Now().Add(365*24*time.Hour))
+}
+
+// NewAuthorityUntil is NewAuthority with an end.
+func NewAuthorityUntil(t *testing.T, name string, end time.Time) *Authority {
+	t.Helper()
 	a := &Authority{key: newKey(t)}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(30 * 24 * time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature | x509.KeyUsageCRLSign,
 	}

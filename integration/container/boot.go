@@ -46,6 +46,7 @@ func (c *Container) Start(t *testing.T) {
 	args := []string{c.work.name(), c.root, string(c.work), nameOf(c.Network.Node)}
 	c.began = time.Now()
 	c.process = start(t, c.work, bootScript, slices.Concat(args, c.options)...)
+	t.Cleanup(func() { c.report(t) }) // before it is killed
 	deadline := time.Now().Add(bootLimit)
 	for {
 		pid, err := c.process.init("systemd")

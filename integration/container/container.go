@@ -1,6 +1,7 @@
 package container
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -62,6 +63,8 @@ type Container struct {
 	leader  int       // process 1 of the node, as the host numbers it
 	began   time.Time // the last boot
 	state   string
+
+	reported bool
 }
 
 // New makes a node that is not booted yet.
@@ -91,20 +94,21 @@ func New(t *testing.T, o Options) *Container {
 	}
 	c.seedTrust(t, o.Trust)
 	c.seedHelper(t)
-	t.Cleanup(func() { c.report(t) })
 	return c
 }
 
 // seedTrust adds certificates to the bundle, which is all that OpenSSL and Go
-// programs read: building it again would take seconds.
+// programs read: building it again would take seconds. They are put where the
+// next building finds them.
 func (c *Container) seedTrust(t *testing.T, certificates []string) {
 	t.Helper()
 	if len(certificates) == 0 {
 		return
 	}
 	bundle := readFile(t, filepath.Join(c.root, caBundle))
-	for _, certificate := range certificates {
+	for i, certificate := range certificates {
 		bundle = certificate + bundle
+		c.seed(t, fmt.Sprintf("/usr/local/share/ca-certificates/test-%d.crt", i), []byte(certificate), 0o644)
 	}
 	c.seed(t, caBundle, []byte(bundle), 0o644)
 }

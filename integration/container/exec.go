@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,8 +64,15 @@ func (c *Container) run(t *testing.T, input []byte, args ...string) program.Resu
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("executing %q on the node: %v", args, err)
 	}
+	if line := strings.Join(args, " "); runsProgram.MatchString(line) {
+		program.Said(line, stdout.String(), stderr.String())
+	}
 	return program.Result{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
 }
+
+// runsProgram matches commands that have the program under test print
+// something, and those that show what it has printed.
+var runsProgram = regexp.MustCompile(`\beksproxy (node|verify|facts|noproxy|config|version)\b|^journalctl|^cat /run/eksproxy/`)
 
 // ReadFile reads a file of the node, which may be stopped.
 func (c *Container) ReadFile(t *testing.T, path string) string {
@@ -157,13 +165,23 @@ func (c *Container) jobs(t *testing.T) string {
 	return c.run(t, nil, "systemctl", "list-jobs", "--no-pager").Stdout
 }
 
-// report says how a node was when its test has failed.
+// report notes what the program has said on the node, and how the node was
+// when its test has failed. It is called while the node may still run.
 func (c *Container) report(t *testing.T) {
 	t.Helper()
-	if !t.Failed() || c.process == nil {
+	if c.reported {
 		return
 	}
-	t.Logf("end of the console:\n%s", tail(c.Console(t), 40))
+	c.reported = true
+	console := c.Console(t)
+	program.Said("on the console of a node", console, "")
+	if c.running() {
+		c.run(t, nil, "journalctl", "--no-pager", "-q", "-u", "eksproxy*")
+	}
+	if !t.Failed() {
+		return
+	}
+	t.Logf("end of the console:\n%s", tail(console, 40))
 	if c.running() {
 		t.Logf("failed units:\n%s", c.run(t, nil, "systemctl", "--failed", "--no-pager").Stdout)
 		t.Logf("end of the journal:\n%s", c.run(t, nil, "journalctl", "--no-pager", "-q", "-n", "60").Stdout)

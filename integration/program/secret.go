@@ -69,6 +69,9 @@ func (l *transcript) add(args, stdout, stderr string) {
 		struct{ args, stream, text string }{args, "stderr", stderr})
 }
 
+// Said notes what the program printed where Run did not run it, as on a node.
+func Said(args, stdout, stderr string) { said.add(args, stdout, stderr) }
+
 // leaks says where the secret was shown.
 func (l *transcript) leaks(s Secret) []string {
 	l.mu.Lock()

@@ -27,7 +27,7 @@ func (s *subject) nextBoot(context.Context) []verify.Finding {
 		for _, d := range s.directives(unit) {
 			program, _, _ := strings.Cut(strings.TrimLeft(d.value, "-+@!:"), " ")
 			if d.name == "ExecStart" && path.IsAbs(program) && !s.exists(program) {
-				return one(fail(unit, "eksproxy node install", "it is enabled, and its program %s is not there", program))
+				return one(fail(unit, s.install(), "it is enabled, and its program %s is not there", program))
 			}
 		}
 		return pass("%s is enabled by %s", unit, link)
@@ -40,6 +40,32 @@ func (s *subject) nextBoot(context.Context) []verify.Finding {
 		return skip(nobody)
 	}
 	return one(warn("", "eksproxy node install", nobody))
+}
+
+// install is the command that installs as it was done before: without its
+// flags it would take the timer away.
+func (s *subject) install() string {
+	words := []string{"eksproxy node install"}
+	for _, d := range s.directives(node.ServicePath) {
+		if _, mode, ok := strings.Cut(d.value, " --on-failure "); ok && d.name == "ExecStart" && mode != "keep" {
+			words = append(words, "--on-failure", mode)
+		}
+	}
+	for _, d := range s.directives(node.RefreshTimerPath) {
+		if d.name == "OnUnitActiveSec" {
+			words = append(words, "--refresh", d.value)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// withSetting is how one more setting gets to the node: where the next boot
+// reads the installed configuration, into that.
+func (s *subject) withSetting(flag string) string {
+	if s.o.Live && s.exists(node.ConfigPath) && !strings.Contains(s.apply(), " --config ") {
+		return s.install() + " " + flag + " && " + s.apply()
+	}
+	return s.apply() + " " + flag
 }
 
 // enabled is the link that starts the unit at boot.

@@ -101,14 +101,14 @@ func (s *subject) covered(ctx context.Context) []verify.Finding {
 			good = append(good, host)
 			continue
 		}
-		found = append(found, fail(host, s.apply()+" --cluster-endpoint https://"+host, "%s names this endpoint of the cluster and NO_PROXY does not cover it", known.hosts[host]))
+		found = append(found, fail(host, s.withSetting("--cluster-endpoint https://"+host), "%s names this endpoint of the cluster and NO_PROXY does not cover it", known.hosts[host]))
 	}
 	for _, r := range sortedKeys(known.ranges) {
 		p, err := netip.ParsePrefix(r)
 		switch {
 		case err != nil:
 		case !coversRange(list, p):
-			found = append(found, fail(r, s.apply()+" --service-cidr "+r, "%s names this range of services and NO_PROXY does not cover it", known.ranges[r]))
+			found = append(found, fail(r, s.withSetting("--service-cidr "+r), "%s names this range of services and NO_PROXY does not cover it", known.ranges[r]))
 		case len(missing([]string{first(p)}, list)) > 0:
 			found = append(found, warn(first(p), s.apply(), "the API server's service address stands in NO_PROXY by its range alone, which many clients do not read"))
 		default:

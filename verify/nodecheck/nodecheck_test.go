@@ -220,3 +220,18 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("the last id is %s", last)
 	}
 }
+
+// A setting that is missing goes into the configuration that the next boot
+// reads; to install again keeps the timer and --on-failure.
+func TestRemedyOfAMissingSetting(t *testing.T) {
+	n := goodNode(t, node.AL2023)
+	n.replace("/var/lib/kubelet/kubeconfig", endpoint, "private.eks.example")
+	n.write(node.ConfigPath, "apiVersion: eksproxy.dev/v1alpha1\nkind: ProxyConfig\n")
+	n.write(node.ServicePath, "[Service]\nExecStart=/usr/local/bin/eksproxy node apply --on-failure stop\n")
+	n.write(node.RefreshTimerPath, "[Timer]\nOnActiveSec=30m0s\nOnUnitActiveSec=30m0s\n")
+	failed := findings(n.checkAll(), verify.Fail)
+	want := "eksproxy node install --on-failure stop --refresh 30m0s --cluster-endpoint https://private.eks.example && eksproxy node apply"
+	if len(failed) != 1 || failed[0].ID != "NODE015" || failed[0].Remedy != want {
+		t.Errorf("found %+v", failed)
+	}
+}
