@@ -3,28 +3,44 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/eksproxy/eksproxy/facts"
+	"github.com/eksproxy/eksproxy/noproxy"
 	"github.com/eksproxy/eksproxy/noproxy/compose"
 )
 
+// flagDialect is the flag of the form that compute prints.
+const flagDialect = "dialect"
+
 func (p *program) noproxyCommand() *cli.Command {
+	var dialects []string
+	for _, d := range noproxy.Dialects() {
+		dialects = append(dialects, string(d))
+	}
 	return &cli.Command{
 		Name: "noproxy", Usage: "work with NO_PROXY values",
-		Subcommands: []*cli.Command{{
-			Name: "compute", Usage: "print the NO_PROXY value of a node, each entry with its reason and source",
-			Description: "Examples:\n" +
-				"  eksproxy noproxy compute\n" +
-				"  eksproxy noproxy compute --facts node.json --no-proxy-add .corp.example\n" +
-				"  eksproxy noproxy compute --vpc-cidr 10.40.0.0/16 --service-cidr 10.100.0.0/16 --region eu-west-1 -o json",
-			Flags: append(settingFlags("noProxy.", "cluster.", "node.imds"),
-				&cli.StringFlag{Name: flagFacts, Usage: "`FILE` to read facts from instead of instance metadata"},
-				outputFlag("table", "json", "yaml", "markdown")),
-			Action: noArgs(p.noproxyCompute),
-		}},
+		Subcommands: []*cli.Command{
+			{
+				Name: "compute", Usage: "print the NO_PROXY value of a node, each entry with its reason and source",
+				Description: "Examples:\n" +
+					"  eksproxy noproxy compute\n" +
+					"  eksproxy noproxy compute --facts node.json --no-proxy-add .corp.example\n" +
+					"  eksproxy noproxy compute --vpc-cidr 10.40.0.0/16 --service-cidr 10.100.0.0/16 --region eu-west-1 -o json\n" +
+					"  eksproxy noproxy compute --facts node.json --dialect jvm",
+				Flags: append(settingFlags("noProxy.", "cluster.", "node.imds"),
+					&cli.StringFlag{Name: flagFacts, Usage: "`FILE` to read facts from instead of instance metadata"},
+					&cli.StringFlag{Name: flagDialect, Usage: "print the list alone, as another program reads it: " + strings.Join(dialects, ", "), Action: oneOf(flagDialect, dialects...)},
+					outputFlag("table", "json", "yaml", "markdown")),
+				Action: noArgs(p.noproxyCompute),
+			},
+			p.noproxyExplainCommand(),
+			p.noproxyLintCommand(),
+			p.noproxyDiffCommand(),
+		},
 	}
 }
 
@@ -34,9 +50,17 @@ type noProxyDoc struct {
 	Kind       string `json:"kind"`
 	NoProxy    string `json:"noProxy"`
 	compose.Result
+	// Disagreements are what no value makes all clients do alike.
+	Disagreements []compose.Disagreement `json:"disagreements,omitempty"`
 }
 
+// kindNoProxy is the kind of the document that compute prints.
+const kindNoProxy = "NoProxy"
+
 func (p *program) noproxyCompute(c *cli.Context) error {
+	if c.IsSet(flagDialect) && c.IsSet(flagOutput) {
+		return usagef("--dialect and -o exclude each other: a dialect is a format")
+	}
 	merged, err := p.settings(c, nil)
 	if err != nil {
 		return err
@@ -53,11 +77,30 @@ func (p *program) noproxyCompute(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	doc := noProxyDoc{APIVersion: facts.APIVersion, Kind: "NoProxy", NoProxy: r.Entries.String(), Result: r}
-	if c.String(flagOutput) == "markdown" {
-		return noProxyMarkdown(p.Out, doc)
+	if d := c.String(flagDialect); d != "" {
+		return p.writeDialect(noproxy.Dialect(d), r.Entries, merged)
 	}
-	return p.write(c.String(flagOutput), doc, func(w io.Writer) error { return noProxyTable(w, doc) })
+	doc := noProxyDoc{
+		APIVersion: facts.APIVersion, Kind: kindNoProxy, NoProxy: r.Entries.String(), Result: r,
+		Disagreements: compose.Prove(n.Network, r.Entries),
+	}
+	switch format := c.String(flagOutput); format {
+	case "json", "yaml":
+		return p.write(format, doc, nil)
+	case "markdown":
+		p.noteDisagreements(doc.Disagreements)
+		return noProxyMarkdown(p.Out, doc)
+	default:
+		p.noteDisagreements(doc.Disagreements)
+		return noProxyTable(p.Out, doc)
+	}
+}
+
+// noteDisagreements says what stays different, a line for each kind.
+func (p *program) noteDisagreements(ds []compose.Disagreement) {
+	for _, line := range compose.Summary(ds) {
+		p.talk.Note("%s", line)
+	}
 }
 
 func noProxyTable(w io.Writer, doc noProxyDoc) error {
