@@ -14,7 +14,7 @@ func (d Document) bootstrap() claim {
 	var merged claim
 	for _, p := range d.Parts {
 		// Parsing is the dear part, and most scripts never name it.
-		if !p.isShell() || !bytes.Contains(p.Body, []byte(FromBootstrap)) {
+		if !p.IsShell() || !bytes.Contains(p.Body, []byte(FromBootstrap)) {
 			continue
 		}
 		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(p.Body), "")

@@ -75,7 +75,7 @@ func TestBootstrapInAnyShellPart(t *testing.T) {
 		name, in string
 		want     Cluster
 	}{
-		{"MIME part without #!", multi("b", part(typeShell, call)), want},
+		{"MIME part without #!", multi("b", part(TypeShell, call)), want},
 		{"per-boot part", multi("b", part("text/x-shellscript-per-boot", call)), want},
 		{"boothook", "#cloud-boothook\n" + call, want},
 		{"CRLF", "#!/bin/sh\r\n" + call + "\r\n", want},

@@ -12,11 +12,14 @@ import (
 
 // The content types that this package gives to text without one.
 const (
-	typeNodeConfig  = "application/node.eks.aws"
-	typeShell       = "text/x-shellscript"
-	typeBoothook    = "text/cloud-boothook"
-	typeCloudConfig = "text/cloud-config"
-	typePlain       = "text/plain"
+	TypeNodeConfig  = "application/node.eks.aws"
+	TypeShell       = "text/x-shellscript"
+	TypeBoothook    = "text/cloud-boothook"
+	TypeCloudConfig = "text/cloud-config"
+	// TypePlain is that of text which nothing tells.
+	TypePlain = "text/plain"
+	// TypeTOML is that of Bottlerocket's settings, which stand in no MIME document.
+	TypeTOML = "application/toml"
 )
 
 // Document is user data, taken apart.
@@ -78,24 +81,38 @@ func (r *reader) add(contentType string, header textproto.MIMEHeader, body []byt
 // sniff tells the type by the first bytes, as cloud-init does. A NodeConfig is
 // told by its words alone: a broken one shall be reported, not overlooked.
 func sniff(body []byte) string {
+	begins := func(word string) bool { return bytes.HasPrefix(body, []byte(word)) }
 	has := func(word string) bool { return bytes.Contains(body, []byte(word)) }
 	switch {
 	case isScript(body):
-		return typeShell
-	case bytes.HasPrefix(body, []byte("#cloud-boothook")):
-		return typeBoothook
-	case bytes.HasPrefix(body, []byte("#cloud-config")):
-		return typeCloudConfig
+		return TypeShell
+	case begins("#cloud-boothook"):
+		return TypeBoothook
+	case begins("#cloud-config-archive"):
+		return "text/cloud-config-archive"
+	case begins("#cloud-config"):
+		return TypeCloudConfig
+	case begins("#include-once"):
+		return "text/x-include-once-url"
+	case begins("#include"):
+		return "text/x-include-url"
+	case begins("#part-handler"):
+		return "text/part-handler"
+	case begins("## template: jinja"):
+		return "text/jinja2"
 	case has("apiVersion") && has(nodeConfigGroup) && has(nodeConfigKind):
-		return typeNodeConfig
+		return TypeNodeConfig
 	default:
-		return typePlain
+		return TypePlain
 	}
 }
 
+// TypeOf is the type that the first bytes tell, as cloud-init reads them.
+func TypeOf(body []byte) string { return sniff(body) }
+
 func isScript(body []byte) bool { return bytes.HasPrefix(body, []byte("#!")) }
 
-// isShell says whether cloud-init would run the part.
-func (p Part) isShell() bool {
-	return strings.HasPrefix(p.ContentType, typeShell) || p.ContentType == typeBoothook || isScript(p.Body)
+// IsShell says whether cloud-init would run the part.
+func (p Part) IsShell() bool {
+	return strings.HasPrefix(p.ContentType, TypeShell) || p.ContentType == TypeBoothook || isScript(p.Body)
 }

@@ -43,38 +43,38 @@ const (
 
 func TestParse(t *testing.T) {
 	twoParts := multi("//", part("application/node.eks.aws", config), part("text/x-shellscript; charset=us-ascii", script))
-	two := [][2]string{{typeNodeConfig, config}, {typeShell, script}}
+	two := [][2]string{{TypeNodeConfig, config}, {TypeShell, script}}
 	tests := []struct {
 		name, in string
 		want     [][2]string // type and body of each part
 	}{
 		{"nothing", "", nil},
 		{"white space", " \n", nil},
-		{"script", script, [][2]string{{typeShell, script}}},
-		{"boothook", "#cloud-boothook\n" + script, [][2]string{{typeBoothook, "#cloud-boothook\n" + script}}},
-		{"cloud-config", "#cloud-config\na: b", [][2]string{{typeCloudConfig, "#cloud-config\na: b"}}},
-		{"NodeConfig", config, [][2]string{{typeNodeConfig, config}}},
-		{"unknown", "[settings]\na = 1", [][2]string{{typePlain, "[settings]\na = 1"}}},
-		{"word that is valid base64", "abcd", [][2]string{{typePlain, "abcd"}}},
+		{"script", script, [][2]string{{TypeShell, script}}},
+		{"boothook", "#cloud-boothook\n" + script, [][2]string{{TypeBoothook, "#cloud-boothook\n" + script}}},
+		{"cloud-config", "#cloud-config\na: b", [][2]string{{TypeCloudConfig, "#cloud-config\na: b"}}},
+		{"NodeConfig", config, [][2]string{{TypeNodeConfig, config}}},
+		{"unknown", "[settings]\na = 1", [][2]string{{TypePlain, "[settings]\na = 1"}}},
+		{"word that is valid base64", "abcd", [][2]string{{TypePlain, "abcd"}}},
 		{"multipart", twoParts, two},
 		{"other boundary", strings.ReplaceAll(twoParts, "//", "==MYBOUNDARY=="), two},
 		{"CRLF", strings.ReplaceAll(twoParts, "\n", "\r\n"), [][2]string{
-			{typeNodeConfig, strings.ReplaceAll(config, "\n", "\r\n")}, {typeShell, strings.ReplaceAll(script, "\n", "\r\n")}}},
+			{TypeNodeConfig, strings.ReplaceAll(config, "\n", "\r\n")}, {TypeShell, strings.ReplaceAll(script, "\n", "\r\n")}}},
 		{"content type first", strings.TrimPrefix(twoParts, "MIME-Version: 1.0\n"), two},
-		{"no closing boundary", strings.TrimSuffix(twoParts, "--//--\n"), [][2]string{two[0], {typeShell, script}}},
+		{"no closing boundary", strings.TrimSuffix(twoParts, "--//--\n"), [][2]string{two[0], {TypeShell, script}}},
 		{"gzip", zip(twoParts), two},
 		{"base64", b64(twoParts), two},
 		{"base64 of gzip", b64(zip(twoParts)), two},
 		{"gzip of base64", zip(b64(twoParts)), two},
-		{"base64 part", multi("b", "Content-Transfer-Encoding: base64\n"+part(typeShell, b64(script))), [][2]string{{typeShell, script}}},
-		{"quoted-printable part", multi("b", "Content-Transfer-Encoding: quoted-printable\n"+part(typeShell, "a=3Db")), [][2]string{{typeShell, "a=b"}}},
-		{"gzip part", multi("b", part("application/gzip", zip(script))), [][2]string{{typeShell, script}}},
-		{"gzip in base64 part", multi("b", "Content-Transfer-Encoding: base64\n"+part(typeNodeConfig, b64(zip(config)))), [][2]string{{typeNodeConfig, config}}},
+		{"base64 part", multi("b", "Content-Transfer-Encoding: base64\n"+part(TypeShell, b64(script))), [][2]string{{TypeShell, script}}},
+		{"quoted-printable part", multi("b", "Content-Transfer-Encoding: quoted-printable\n"+part(TypeShell, "a=3Db")), [][2]string{{TypeShell, "a=b"}}},
+		{"gzip part", multi("b", part("application/gzip", zip(script))), [][2]string{{TypeShell, script}}},
+		{"gzip in base64 part", multi("b", "Content-Transfer-Encoding: base64\n"+part(TypeNodeConfig, b64(zip(config)))), [][2]string{{TypeNodeConfig, config}}},
 		{"typed gzip part", multi("b", part("text/x-other", zip("x"))), [][2]string{{"text/x-other", "x"}}},
-		{"node config in base64 without a header", multi("b", part(typeNodeConfig, b64(config))), [][2]string{{typeNodeConfig, config}}},
+		{"node config in base64 without a header", multi("b", part(TypeNodeConfig, b64(config))), [][2]string{{TypeNodeConfig, config}}},
 		{"nested", multi("out", strings.TrimPrefix(twoParts, "MIME-Version: 1.0\n"), part("text/x-last", "z")), append(two, [2]string{"text/x-last", "z"})},
-		{"part without type", multi("b", "\n"+script), [][2]string{{typeShell, script}}},
-		{"single MIME part", "Content-Type: text/x-shellscript\n\n" + script, [][2]string{{typeShell, script}}},
+		{"part without type", multi("b", "\n"+script), [][2]string{{TypeShell, script}}},
+		{"single MIME part", "Content-Type: text/x-shellscript\n\n" + script, [][2]string{{TypeShell, script}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseKeepsTheHeader(t *testing.T) {
-	doc, err := Parse([]byte(multi("b", "Content-Disposition: attachment; filename=\"a.sh\"\n"+part(typeShell, script))))
+	doc, err := Parse([]byte(multi("b", "Content-Disposition: attachment; filename=\"a.sh\"\n"+part(TypeShell, script))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestParseKeepsTheHeader(t *testing.T) {
 const secret = "hunter2"
 
 func TestParseErrors(t *testing.T) {
-	deep := part(typePlain, "x")
+	deep := part(TypePlain, "x")
 	for n := range maxDepth + 2 {
 		deep = multi(strings.Repeat("b", n+1), strings.TrimPrefix(deep, "MIME-Version: 1.0\n"))
 	}
@@ -129,8 +129,8 @@ func TestParseErrors(t *testing.T) {
 		{"bad header", "MIME-Version: 1.0\n" + secret + "\n\nx", "reading the MIME header", nil},
 		{"no boundary", "Content-Type: multipart/mixed; x=" + secret + "\n\nx", "no boundary", nil},
 		{"bad part header", multi("b", secret+"\n\nx"), "reading MIME part 1: malformed", nil},
-		{"bad base64", multi("b", "Content-Transfer-Encoding: base64\n"+part(typeShell, "*"+secret)), "reading MIME part 1: decoding base64", nil},
-		{"bad quoted-printable", multi("b", "Content-Transfer-Encoding: quoted-printable\n"+part(typeShell, "\x01"+secret)), "decoding quoted-printable", nil},
+		{"bad base64", multi("b", "Content-Transfer-Encoding: base64\n"+part(TypeShell, "*"+secret)), "reading MIME part 1: decoding base64", nil},
+		{"bad quoted-printable", multi("b", "Content-Transfer-Encoding: quoted-printable\n"+part(TypeShell, "\x01"+secret)), "decoding quoted-printable", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -27,20 +27,48 @@ var (
 // unwrap takes off gzip and base64 in any order, as nodeadm does.
 func (r *reader) unwrap(body []byte) ([]byte, error) {
 	for range maxDepth {
-		if isGzip(body) {
-			var err error
-			if body, err = r.gunzip(body); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		plain, ok := fromBase64(body)
-		if !ok {
-			return body, nil
+		plain, layer, err := r.peel(body)
+		if err != nil || layer == "" {
+			return plain, err
 		}
 		body = plain
 	}
 	return nil, errTooDeep
+}
+
+// The layers that a document may be wrapped in.
+const (
+	LayerGzip   = "gzip"
+	LayerBase64 = "base64"
+)
+
+// peel takes off one layer; there is none where its name is empty.
+func (r *reader) peel(body []byte) (plain []byte, layer string, err error) {
+	if isGzip(body) {
+		plain, err = r.gunzip(body)
+		return plain, LayerGzip, err
+	}
+	if plain, ok := fromBase64(body); ok {
+		return plain, LayerBase64, nil
+	}
+	return body, "", nil
+}
+
+// Unwrap takes off gzip and base64, and names the layers, the outermost first.
+func Unwrap(raw []byte) (body []byte, layers []string, err error) {
+	if len(raw) > maxSize {
+		return nil, nil, errTooLarge
+	}
+	r := reader{left: maxSize}
+	body = raw
+	for range maxDepth {
+		plain, layer, err := r.peel(body)
+		if err != nil || layer == "" {
+			return plain, layers, err
+		}
+		body, layers = plain, append(layers, layer)
+	}
+	return nil, nil, errTooDeep
 }
 
 func isGzip(body []byte) bool { return bytes.HasPrefix(body, []byte{0x1f, 0x8b}) }
@@ -68,11 +96,11 @@ func fromBase64(body []byte) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return plain, isGzip(plain) || isMIME(plain) || sniff(plain) != typePlain
+	return plain, isGzip(plain) || isMIME(plain) || sniff(plain) != TypePlain
 }
 
-// decodeTransfer undoes a Content-Transfer-Encoding.
-func decodeTransfer(encoding string, body []byte) ([]byte, error) {
+// DecodeTransfer undoes a Content-Transfer-Encoding.
+func DecodeTransfer(encoding string, body []byte) ([]byte, error) {
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "base64":
 		plain, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(body)))

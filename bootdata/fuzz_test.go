@@ -11,7 +11,7 @@ func FuzzParse(f *testing.F) {
 	boot := "#!/bin/bash\nU=https://a.example\nif true; then sudo bash /etc/eks/bootstrap.sh \"b\"'l'u\\e --apiserver-endpoint ${U} --dns-cluster-ip=10.100.0.10; fi\n"
 	for _, seed := range []string{
 		"", full, boot, "#cloud-boothook\n" + boot, zip(full), b64(zip(boot)),
-		multi("b", part(typeNodeConfig, full), part(typeShell, boot)),
+		multi("b", part(TypeNodeConfig, full), part(TypeShell, boot)),
 		multi("b", "Content-Transfer-Encoding: base64\n"+part("application/gzip", b64(zip(boot)))),
 	} {
 		f.Add([]byte(seed))

@@ -40,7 +40,7 @@ func (r *reader) entity(header textproto.MIMEHeader, body []byte, depth int) err
 	if depth > maxDepth {
 		return errTooDeep
 	}
-	body, err := decodeTransfer(header.Get("Content-Transfer-Encoding"), body)
+	body, err := DecodeTransfer(header.Get("Content-Transfer-Encoding"), body)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *reader) entity(header textproto.MIMEHeader, body []byte, depth int) err
 		return r.multipart(body, params["boundary"], depth)
 	case isUntyped(contentType):
 		return r.document(body, header, depth+1)
-	case contentType == typeNodeConfig:
+	case contentType == TypeNodeConfig:
 		body, err = r.unwrap(body)
 	case isGzip(body):
 		body, err = r.gunzip(body)
@@ -66,7 +66,7 @@ func (r *reader) entity(header textproto.MIMEHeader, body []byte, depth int) err
 // isUntyped says whether cloud-init looks at the first bytes instead.
 func isUntyped(contentType string) bool {
 	switch contentType {
-	case "", typePlain, "text/x-not-multipart", "application/octet-stream",
+	case "", TypePlain, "text/x-not-multipart", "application/octet-stream",
 		"application/gzip", "application/x-gzip", "application/gzip-compressed":
 		return true
 	}

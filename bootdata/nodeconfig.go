@@ -32,7 +32,7 @@ type nodeConfig struct {
 func (d Document) nodeConfig() (claim, error) {
 	var merged claim
 	for _, p := range d.Parts {
-		if p.ContentType != typeNodeConfig {
+		if p.ContentType != TypeNodeConfig {
 			continue
 		}
 		configs, err := decodeNodeConfigs(p.Body)

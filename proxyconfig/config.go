@@ -16,11 +16,21 @@ type Config struct {
 	// so that a copy is to be kept for when they cannot be.
 	KeepCredentials bool
 	CAs             []CA
+	Inspection      Inspection
 	NoProxy         NoProxy
 	Cluster         Cluster
 	Node            Node
 	// Warnings are what works and should not stay so.
 	Warnings []string
+}
+
+// Inspection is what the proxy does to TLS.
+type Inspection struct {
+	// Resigns says that it ends TLS and signs anew with its own authority.
+	Resigns bool
+	// Exempt are the hosts and zones that it leaves as they are, in the forms
+	// of a NO_PROXY entry.
+	Exempt []string
 }
 
 // NoProxy is what the user adds to and takes from the composed list.
@@ -97,6 +107,7 @@ func (r *resolver) warn(format string, args ...any) {
 func (r *resolver) place() {
 	r.cluster()
 	r.node()
+	r.inspection()
 	r.config.NoProxy = NoProxy{Add: r.items(pathAdd), Omit: r.items(pathOmit), IPv6CIDRs: r.text(pathIPv6CIDRs)}
 }
 

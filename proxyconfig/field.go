@@ -60,6 +60,8 @@ const (
 	pathCredentialsFile = "credentials.file"
 	pathCredentialsFrom = "credentials.from"
 	pathTrustedCA       = "trustedCA"
+	pathInspection      = "tlsInspection"
+	pathExempt          = "inspectionExempt"
 	pathAdd             = "noProxy.add"
 	pathOmit            = "noProxy.omit"
 	pathIPv6CIDRs       = "noProxy.ipv6CIDRs"
@@ -85,6 +87,8 @@ func Fields() []Field {
 		{Path: pathCredentialsFile, Flag: "credentials-file", Scoped: true, Usage: "file with user:password for the proxy on one line, not encoded"},
 		{Path: pathCredentialsFrom, Flag: "credentials-from", Scoped: true, Usage: "where the proxy's credentials are: secretsmanager:ARN[#key], ssm:NAME or file:PATH"},
 		{Path: pathTrustedCA, Flag: "trusted-ca", Scoped: true, Usage: "certificates of the company's own authority: a file of PEM blocks, or in the configuration file the PEM text itself"},
+		{Path: pathInspection, Type: Bool, Scoped: true, Usage: "true where the proxy re-signs TLS with its own authority: userdata render says which nodes cannot boot behind it"},
+		{Path: pathExempt, Type: List, Scoped: true, Usage: "what the proxy does not re-sign although tlsInspection is true: a host or a zone"},
 		{Path: pathAdd, Type: List, Flag: "no-proxy-add", Scoped: true, Usage: "what is reached directly besides the cluster and the VPC: a host, a zone (.corp.example), an address or a CIDR"},
 		{Path: pathOmit, Type: List, Flag: "no-proxy-omit", Scoped: true, Usage: "what is left out of NO_PROXY: an entry, a zone, or a group (loopback, metadata, vpc, service, endpoint, cluster, ec2, user)"},
 		{Path: pathIPv6CIDRs, Flag: "ipv6-cidrs", Scoped: true, Allowed: []string{"auto", "always", "never"}, Default: "auto", Usage: "IPv6 CIDRs in NO_PROXY; auto: only where the service CIDR is IPv6, because one makes Python's httpx fail for every host"},

@@ -2,12 +2,14 @@ package proxyconfig
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/eksproxy/eksproxy/facts"
+	"github.com/eksproxy/eksproxy/noproxy"
 )
 
 func (r *resolver) node() {
@@ -31,6 +33,22 @@ func (r *resolver) node() {
 		}
 	}
 	r.config.Node = n
+}
+
+// inspection resolves what the proxy does to TLS.
+func (r *resolver) inspection() {
+	r.config.Inspection.Resigns = r.text(pathInspection) == "true"
+	for _, item := range r.items(pathExempt) {
+		texts, err := noproxy.ParseAddition(item.Text)
+		if err == nil && strings.Contains(texts[0], "/") {
+			err = fmt.Errorf("%s %q is a range; write a host as in ec2.eu-west-1.amazonaws.com or a zone as in .amazonaws.com", pathExempt, texts[0])
+		}
+		if err != nil {
+			r.fault(item.Origin, err)
+			continue
+		}
+		r.config.Inspection.Exempt = append(r.config.Inspection.Exempt, texts...)
+	}
 }
 
 func (r *resolver) cluster() {

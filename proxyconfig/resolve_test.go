@@ -2,6 +2,7 @@ package proxyconfig_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -366,5 +367,26 @@ func TestOverlay(t *testing.T) {
 	want.Sources = map[string]string{"endpointHost": "--cluster.endpoint", "serviceCIDRs": "--cluster.serviceCIDRs", "clusterDomain": "--cluster.domain"}
 	if diff := cmp.Diff(want, n, cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestInspection: what the proxy does to TLS, and which hosts it leaves.
+func TestInspection(t *testing.T) {
+	for text, want := range map[string]string{
+		"tlsInspection: true": "{Resigns:true Exempt:[]}",
+		"tlsInspection: true\n  inspectionExempt: [a.example]":   "{Resigns:true Exempt:[a.example]}",
+		"inspectionExempt: [.b.example]":                         "{Resigns:false Exempt:[b.example .b.example *.b.example]}",
+		"tlsInspection: perhaps":                                 "tlsInspection",
+		"tlsInspection: true\n  inspectionExempt: [10.0.0.0/8]":  "is a range",
+		"tlsInspection: true\n  inspectionExempt: ['http://a/']": "an entry is not a URL",
+	} {
+		l, err := proxyconfig.ParseFile("p.yaml", []byte(head+"spec:\n  "+text+"\n"))
+		var cfg proxyconfig.Config
+		if err == nil {
+			cfg, err = l.ResolveNode()
+		}
+		if got := fmt.Sprintf("%+v %v", cfg.Inspection, err); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
 	}
 }

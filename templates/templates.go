@@ -44,3 +44,54 @@ var (
 	//go:embed completion/fish.fish
 	CompletionFish string
 )
+
+// Parts of the scripts in user data. Words in percent signs are filled in.
+var (
+	// UserDataHead begins every script: bounds, messages, writing of files.
+	//go:embed userdata/head.sh
+	UserDataHead string
+	// UserDataList makes the value of NO_PROXY.
+	//go:embed userdata/list.sh
+	UserDataList string
+	// UserDataMetadata reads the CIDRs of the VPC.
+	//go:embed userdata/metadata.sh
+	UserDataMetadata string
+	// UserDataVPC4 checks and normalises IPv4 CIDRs, UserDataVPC6 IPv6 ones.
+	//go:embed userdata/vpc4.awk
+	UserDataVPC4 string
+	//go:embed userdata/vpc6.awk
+	UserDataVPC6 string
+	// UserDataAsk decides between metadata and what was rendered.
+	//go:embed userdata/ask.sh
+	UserDataAsk string
+	// UserDataFit makes NO_PROXY fit a reader with a limit.
+	//go:embed userdata/fit.sh
+	UserDataFit string
+	// UserDataOld reads the file that is edited.
+	//go:embed userdata/old.sh
+	UserDataOld string
+	// UserDataBlock puts a block into a file of others.
+	//go:embed userdata/block.sh
+	UserDataBlock string
+	// UserDataKeys sets options in a section.
+	//go:embed userdata/keys.sh
+	UserDataKeys string
+	// UserDataRuntime finds the container runtime.
+	//go:embed userdata/runtime.sh
+	UserDataRuntime string
+	// UserDataTrust makes the trust store anew.
+	//go:embed userdata/trust.sh
+	UserDataTrust string
+	// UserDataServices lets systemd and services read the files.
+	//go:embed userdata/services.sh
+	UserDataServices string
+	// UserDataFetch fetches the program.
+	//go:embed userdata/fetch.sh
+	UserDataFetch string
+	// UserDataRun runs the program.
+	//go:embed userdata/run.sh
+	UserDataRun string
+	// UserDataBootstrap begins the script that calls bootstrap.sh.
+	//go:embed userdata/bootstrap.sh
+	UserDataBootstrap string
+)

@@ -189,7 +189,7 @@ func generated(t *testing.T, name string, old []string) []string {
 	t.Helper()
 	makers := map[string]func(*testing.T, []string) string{
 		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable, "node checks": checkTable,
-		"dependencies": dependencyTable,
+		"dependencies": dependencyTable, "clients": clientTable, "client answers": probeTable, "lint codes": lintTable,
 	}
 	maker := makers[name]
 	if maker == nil {

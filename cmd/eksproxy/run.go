@@ -97,10 +97,10 @@ func (p *program) app(name string) *cli.App {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "color", Value: "auto", Usage: "colour on standard error: " + strings.Join(ui.ColorModes(), ", "), EnvVars: nil},
 		},
-		Commands: []*cli.Command{
-			p.nodeCommand(), p.noproxyCommand(), p.verifyCommand(), p.factsCommand(), p.configCommand(),
+		Commands: slices.Concat([]*cli.Command{p.nodeCommand()}, p.workstationCommands(), []*cli.Command{
+			p.noproxyCommand(), p.verifyCommand(), p.factsCommand(), p.configCommand(),
 			p.versionCommand(), p.completionCommand(), p.manCommand(),
-		},
+		}),
 		Before:                    p.before,
 		Action:                    group,
 		Writer:                    p.Out,
