@@ -112,39 +112,52 @@ func (c *model) prepare(env Environment) *Matcher {
 	return m
 }
 
+// prepareProxy finds the variable for a scheme and what its value does.
 func (c *model) prepareProxy(sources []source, env Environment, isHTTP bool) preparedProxy {
 	p := preparedProxy{absent: RuleNoProxySet}
-	variable := c.cgiVariable
-	if variable == "" {
-		variable = "REQUEST_METHOD"
-	}
-	_, isCGI := env[variable]
-	switch {
-	case isCGI && c.cgi == cgiDirect:
-		p.absent = RuleCGI
-		return p
-	case isCGI && c.cgi == cgiDrops:
-		if sources = withoutUpper(sources); isHTTP {
-			p.absent = RuleCGI
+	if c.isCGI(env) {
+		switch c.cgi {
+		case cgiDirect:
+			return preparedProxy{absent: RuleCGI}
+		case cgiFails:
+			p.cgi = isHTTP
+		case cgiDrops:
+			if sources = withoutUpper(sources); isHTTP && env["HTTP_PROXY"] != "" {
+				p.absent = RuleCGI
+			}
+		default:
 		}
-	case isCGI && c.cgi == cgiFails:
-		p.cgi = isHTTP && env[variable] != ""
 	}
 	var value string
-	p.variable, value = lookup(sources, env)
-	if p.variable == "" && p.absent == RuleCGI && env["HTTP_PROXY"] == "" {
-		p.absent = RuleNoProxySet
-	}
-	switch scheme, _, found := strings.Cut(value, "://"); {
-	case p.variable == "" || c.neverReads:
-	case !found:
-		p.form = c.schemeless
-	case strings.EqualFold(scheme, "https"):
-		if p.form = c.tls; isHTTP {
-			p.form = max(p.form, c.tlsOnHTTP)
-		}
+	if p.variable, value = lookup(sources, env); p.variable != "" && !c.neverReads {
+		p.form = c.formOf(value, isHTTP)
 	}
 	return p
+}
+
+// isCGI says whether the variable is there that only a CGI program has. Go
+// alone wants a value in it.
+func (c *model) isCGI(env Environment) bool {
+	name := "REQUEST_METHOD"
+	if c.cgiVariable != "" {
+		name = c.cgiVariable
+	}
+	value, set := env[name]
+	return set && (value != "" || c.cgi != cgiFails)
+}
+
+// formOf says what the client does with a proxy written so.
+func (c *model) formOf(value string, isHTTP bool) proxyForm {
+	scheme, _, found := strings.Cut(value, "://")
+	switch {
+	case !found:
+		return c.schemeless
+	case strings.EqualFold(scheme, "https") && isHTTP:
+		return max(c.tls, c.tlsOnHTTP)
+	case strings.EqualFold(scheme, "https"):
+		return c.tls
+	}
+	return formWorks
 }
 
 func (m *Matcher) prepareList(l *list, env Environment) {

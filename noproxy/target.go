@@ -49,6 +49,7 @@ const (
 	formLibcurl                // formCanonical, with ::ffff:10.1.2.3 in dotted form
 	formNoDots                 // formLibcurl without the root's dot
 	formBeforeColon            // [fd00
+	formHTTPX                  // formPlain, with IPv6 as written
 	hostForms
 )
 
@@ -140,7 +141,10 @@ func (t *Target) classify() {
 
 func (t *Target) fillTexts(explicitPort string) {
 	plain := strings.ToLower(t.host)
-	canonical, compressed, dotted := plain, plain, plain
+	canonical, compressed, dotted, httpx := plain, plain, plain, plain
+	if t.class == classIPv6 {
+		httpx = t.host
+	}
 	switch {
 	case t.class == classIPv6 && t.addr.Zone() == "":
 		dotted, canonical = t.addr.String(), hexadecimal(t.addr)
@@ -176,5 +180,6 @@ func (t *Target) fillTexts(explicitPort string) {
 		formLibcurl:       dotted,
 		formNoDots:        strings.TrimRight(dotted, "."),
 		formBeforeColon:   beforeColon,
+		formHTTPX:         httpx,
 	}
 }

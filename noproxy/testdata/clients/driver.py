@@ -32,9 +32,12 @@ def pip_get(url):
 
 
 def urllib3_get(url):
+    import ssl
+
     import urllib3
 
-    urllib3.PoolManager(retries=False, timeout=TIMEOUT).request("GET", url)
+    context = ssl._create_unverified_context()
+    urllib3.PoolManager(retries=False, timeout=TIMEOUT, ssl_context=context).request("GET", url)
 
 
 def botocore_get(url):

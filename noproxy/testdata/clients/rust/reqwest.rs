@@ -20,6 +20,8 @@ fn get(url: &str) -> reqwest::Result<()> {
 }
 
 fn main() {
+    // No certificate is looked at; reading them all takes longest.
+    unsafe { std::env::set_var("SSL_CERT_FILE", "/dev/null") };
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let mut fields = line.split('\u{1f}');
         let url = fields.next().unwrap_or_default();
