@@ -12,7 +12,7 @@ LINT := go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
 # Each part of the tests prints how long it took.
 TIMED = @start=$$(date +%s); trap 'echo "== $@: $$(( $$(date +%s) - start )) s"' EXIT;
 
-.PHONY: help build agent demo setup test test-short unit integration verify generate lint tidy bench release clean
+.PHONY: help build agent demo setup test test-short unit clients integration verify generate lint tidy bench release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,7 +30,7 @@ demo: agent ## plan, apply and revert on a scratch tree: no AWS, no cluster, no 
 setup: ## install what the tests need: Debian packages (as root)
 	$(TIMED) integration/setup.sh
 
-test: setup unit integration ## run every test
+test: setup unit clients integration ## run every test
 	@echo "== all tests passed"
 
 test-short: unit ## run the tests that need nothing installed
@@ -38,8 +38,11 @@ test-short: unit ## run the tests that need nothing installed
 unit: ## unit and command tests, with the race detector, in random order
 	$(TIMED) go vet ./... && go test -race -shuffle=on ./...
 
+clients: ## the models of NO_PROXY against the real clients
+	$(TIMED) go test -tags integration -timeout 30m -run TestConformance -v ./noproxy | grep -vE '^=== |^ *--- PASS'
+
 integration: agent ## tests against real parts: readers, metadata, namespaces, strace
-	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ && cd integration && go vet ./... && go test -timeout 40m -shuffle=on ./...
+	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ ./userdata/ && cd integration && go vet ./... && go test -timeout 40m -shuffle=on ./...
 
 verify: generate lint tidy ## generate, format, lint and tidy, then demand a clean tree
 	@git diff --exit-code && test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean: commit what make verify changed"; exit 1; }
@@ -58,6 +61,7 @@ tidy:
 
 bench: agent ## measure the agent beside the published shell recipe and a bare program
 	cd integration && go test -count=1 -v ./bench -args -runs 40
+	go test -tags integration -count=1 -v -run TestSpeed ./noproxy
 
 release: ## build what is shipped into dist/: programs, SBOMs, packages, checksums
 	rm -rf dist && release/release.sh dist $(VERSION)

@@ -5,9 +5,11 @@ set -euo pipefail
 
 packages=(
   apt bash dash libpam-modules login python3-dnf python3-iniparse # readers of the files
+  curl gawk mawk python3 shellcheck                               # scripts of user data
   iproute2 strace                                                 # networks, system calls
   mmdebstrap squid-openssl systemd-container zstd                 # nodes that boot
   python3-venv                                                    # the AWS mock
+  git ruby wget                                                   # clients that read NO_PROXY
 )
 
 missing=()
