@@ -231,7 +231,7 @@ func shells() []string { return []string{"dash", "bash"} }
 // every item, on a tree as it comes and on its own result.
 func equalTrees(t *testing.T, in Input, url string, trees ...map[string]string) {
 	t.Helper()
-	in.Mode = Static
+	in.Mode, in.CredentialsInUserData = Static, true
 	script := scriptOf(t, in)
 	agent := applied(t, in, url, trees...)
 	want := files(t, agent)
@@ -259,6 +259,8 @@ func TestReaderStaticIsAgent(t *testing.T) {
 	for name, spec := range map[string]string{
 		"plain":        plainSpec,
 		"authority":    withCA(t, plainSpec, 10),
+		"credentials":  "  httpProxy: 'http://svc:p%40ss%20%22!%27%60%3B&$(x)@proxy.example:3128'\n  node: {credentialsInEtcEnvironment: true}\n",
+		"encoded":      "  httpProxy: 'http://svc:%25%5C%24x@proxy.example:3128'\n",
 		"https":        "  httpsProxy: https://[2001:db8::1]:3129\n  httpProxy: http://other.example:80\n",
 		"many":         "  httpProxy: http://proxy.example:3128\n  noProxy: {add: [10.40.0.0/16, " + entries(20) + ", CORP.example, 9.0.0.0/8]}\n",
 		"omitted":      "  httpProxy: http://proxy.example:3128\n  noProxy: {omit: [10.40.0.0/15, metadata, .svc]}\n",
@@ -270,7 +272,7 @@ func TestReaderStaticIsAgent(t *testing.T) {
 		"nothing":      plainSpec + "  node: {targets: {containerd: false, docker: false, kubelet: false, cloudInit: false, ssmAgent: false, soci: false, sandboxImage: false, nodeadm: false}}\n",
 	} {
 		families := []OS{AL2} // which has each kind of item
-		if name == "plain" || name == "authority" {
+		if name == "plain" || name == "authority" || name == "credentials" {
 			families = []OS{AL2, AL2023, Ubuntu}
 		}
 		for _, os := range families {

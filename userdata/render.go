@@ -197,6 +197,9 @@ func (in *Input) check() error {
 	if err := in.Bootstrap.check(*in); err != nil {
 		return err
 	}
+	if _, err := in.bootPath(); err != nil { // its ways out come before those of a mode
+		return err
+	}
 	return in.chooseMode()
 }
 
