@@ -39,6 +39,9 @@ const (
 // makes a long list fast.
 func (e *element) fits(host string) bool {
 	rest := len(host) - len(e.name)
+	if e.kind == kindPattern && e.apex == RuleExact { // no star: as many characters
+		return rest == 0
+	}
 	return rest == 0 || e.kind > kindBelow || rest > 0 && host[rest-1] == '.'
 }
 
@@ -129,8 +132,33 @@ func isAnyLoopback(host string, addr netip.Addr) bool {
 }
 
 // matchPattern matches a regular expression of nothing but characters, dots
-// for one and stars for any number of them.
+// for one and stars for any number of them. What follows the last star must be
+// the host's end, which settles most elements at once.
 func matchPattern(pattern, host string) bool {
+	star := strings.LastIndexByte(pattern, '*')
+	tail := pattern[star+1:]
+	rest := len(host) - len(tail)
+	switch {
+	case rest < 0 || star < 0 && rest > 0 || !matchDots(tail, host[rest:]):
+		return false
+	case star <= 0:
+		return true
+	}
+	return matchStars(pattern[:star+1], host[:rest])
+}
+
+// matchDots compares texts of one length, from the end: ends differ most.
+func matchDots(pattern, text string) bool {
+	for i := len(pattern) - 1; i >= 0; i-- {
+		if pattern[i] != '.' && pattern[i] != text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// matchStars tries a star longer where what follows it does not match.
+func matchStars(pattern, host string) bool {
 	star, mark := -1, 0
 	p := 0
 	for h := 0; h < len(host); {
