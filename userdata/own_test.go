@@ -28,11 +28,8 @@ func ours() []bootdata.Part {
 
 // multi is a well-formed multipart document of parts that are "headers\n\nbody".
 func multi(boundary string, parts ...string) string {
-	out := "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n\n"
-	for _, p := range parts {
-		out += "--" + boundary + "\n" + p + "\n"
-	}
-	return out + "--" + boundary + "--\n"
+	return "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n\n--" + boundary + "\n" +
+		strings.Join(parts, "\n--"+boundary+"\n") + "\n--" + boundary + "--\n"
 }
 
 func part(contentType, body string) string { return "Content-Type: " + contentType + "\n\n" + body }
