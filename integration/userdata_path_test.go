@@ -52,6 +52,8 @@ type bootPath struct {
 	old bool
 	// installed: node install has put the agent into the image.
 	installed bool
+	// rule: the proxy passes EC2's calls without a password.
+	rule bool
 	// endpoint: the VPC has an interface endpoint for EC2.
 	endpoint bool
 	// silent: nothing asks EC2.
@@ -74,6 +76,7 @@ func bootPaths() map[string]bootPath {
 		"endpoint, password":            {row: 5, system: "al2023", password: true, told: endpoint, endpoint: true},
 		"old release":                   {row: 6, system: "al2023", told: []string{"--ami-release", "v20250920"}, old: true, says: "lookup " + ec2Host},
 		"old release, password":         {row: 7, system: "al2023", password: true, told: []string{"--ami-release", "v20251112"}, old: true, says: "lookup " + ec2Host},
+		"rule for EC2, password":        {row: 8, system: "al2023", password: true, told: []string{"--ec2-rule", "--mode", "static"}, rule: true},
 		"password":                      {row: 9, system: "al2023", password: true, says: denied},
 		"inspected":                     {row: 10, system: "al2023", inspects: true, says: unknown},
 		"plain":                         {row: 11, system: "al2023"},
@@ -85,7 +88,6 @@ func bootPaths() map[string]bootPath {
 // notRun are the rows that cannot be run here.
 func notRun() map[int]string {
 	return map[int]string{
-		8:  "this squid asks all hosts for a password, or none",
 		14: "there is no Bottlerocket here", 15: "there is no Bottlerocket here", 16: "auto-mode runs in EKS alone",
 	}
 }
@@ -174,7 +176,7 @@ func (p bootPath) checkAsked(t *testing.T, site *container.Site, hidden, near *c
 		return
 	}
 	for _, r := range site.Squid.Await(t, 0, ec2Host) {
-		if r.Status != 200 || (r.User == bootUser) != p.password {
+		if r.Status != 200 || (r.User == bootUser) != (p.password && !p.rule) {
 			t.Errorf("squid saw: %+v", r)
 		}
 	}
@@ -186,6 +188,9 @@ func (p bootPath) site(t *testing.T) (site *container.Site, hidden, near *contai
 	o := container.SquidOptions{Hosts: []string{container.RegistryIP + " " + container.RegistryName, hiddenEC2 + " " + ec2Host}}
 	if p.password {
 		o.User, o.Password = bootUser, bootPassword
+	}
+	if p.rule {
+		o.Open = []string{ec2Host}
 	}
 	site = container.NewSite(t, o)
 	site.Registry.AddAddress(t, hiddenEC2+"/32")

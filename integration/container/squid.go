@@ -35,6 +35,8 @@ type SquidOptions struct {
 	// User and Password are needed by who asks the proxy, where User is not
 	// empty.
 	User, Password string
+	// Open are hosts that need no user.
+	Open []string
 	// Trust are certificates, in PEM, that squid trusts where it inspects.
 	Trust string
 	// Hosts are lines of /etc/hosts for squid alone; nil means RegistryName.
@@ -64,7 +66,10 @@ func NewSquid(t *testing.T, n *Network, o SquidOptions) *Squid {
 		hosts = []string{RegistryIP + " " + RegistryName}
 	}
 	var config strings.Builder
-	fields := struct{ IP, Dir, User string }{ProxyIP, string(s.work), o.User}
+	fields := struct {
+		IP, Dir, User string
+		Open          []string
+	}{ProxyIP, string(s.work), o.User, o.Open}
 	if err := template.Must(template.New("squid.conf").Parse(squidConfig)).Execute(&config, fields); err != nil {
 		t.Fatal(err)
 	}
