@@ -27,15 +27,7 @@ func (p *program) factsCommand() *cli.Command {
 }
 
 func (p *program) factsNode(c *cli.Context) error {
-	merged, err := p.settings(c, nil)
-	if err != nil {
-		return err
-	}
-	cfg, err := merged.ResolveNode()
-	if err != nil {
-		return usage(err)
-	}
-	n, err := p.nodeFacts(c, cfg, nil)
+	_, _, n, err := p.place(c)
 	if err != nil {
 		return err
 	}

@@ -61,15 +61,7 @@ func (p *program) noproxyCompute(c *cli.Context) error {
 	if c.IsSet(flagDialect) && c.IsSet(flagOutput) {
 		return usagef("--dialect and -o exclude each other: a dialect is a format")
 	}
-	merged, err := p.settings(c, nil)
-	if err != nil {
-		return err
-	}
-	cfg, err := merged.ResolveNode()
-	if err != nil {
-		return usage(err)
-	}
-	n, err := p.nodeFacts(c, cfg, nil)
+	merged, cfg, n, err := p.place(c)
 	if err != nil {
 		return err
 	}

@@ -136,6 +136,21 @@ func (p *program) warn(warnings []string) {
 	}
 }
 
+// place walks from the settings to the facts of a node, for commands that need
+// no proxy.
+func (p *program) place(c *cli.Context) (proxyconfig.Layer, proxyconfig.Config, facts.Node, error) {
+	merged, err := p.settings(c, nil)
+	if err != nil {
+		return nil, proxyconfig.Config{}, facts.Node{}, err
+	}
+	cfg, err := merged.ResolveNode()
+	if err != nil {
+		return nil, cfg, facts.Node{}, usage(err)
+	}
+	n, err := p.nodeFacts(c, cfg, nil)
+	return merged, cfg, n, err
+}
+
 // nodeFacts finds out about the node's network: from a file, from flags alone,
 // or from instance metadata; what the user gives replaces what is found.
 func (p *program) nodeFacts(c *cli.Context, cfg proxyconfig.Config, planned *facts.Node) (facts.Node, error) {
