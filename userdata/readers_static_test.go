@@ -232,6 +232,7 @@ func shells() []string { return []string{"dash", "bash"} }
 func equalTrees(t *testing.T, in Input, url string, trees ...map[string]string) {
 	t.Helper()
 	in.Mode, in.CredentialsInUserData = Static, true
+	in.Boot.VPCEndpoints = []string{"ec2"} // with a password, a node of AL2023 cannot boot otherwise
 	script := scriptOf(t, in)
 	agent := applied(t, in, url, trees...)
 	want := files(t, agent)
