@@ -11,35 +11,59 @@ import (
 
 // ReadNode reads the node facts that "facts node -o json" or "-o yaml" wrote.
 // Unknown fields are refused: a misspelt one would be a fact that is missing.
-func ReadNode(file string) (Node, error) {
+func ReadNode(file string) (Node, error) { return read(file, DecodeNode) }
+
+// ReadCluster reads the cluster facts that "facts cluster" wrote, as ReadNode
+// does.
+func ReadCluster(file string) (Cluster, error) { return read(file, DecodeCluster) }
+
+func read[T any](file string, decode func([]byte) (T, error)) (T, error) {
+	var none T
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return Node{}, fmt.Errorf("reading facts: %w", err)
+		return none, fmt.Errorf("reading facts: %w", err)
 	}
 	var doc any
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return Node{}, fmt.Errorf("reading facts from %s: %w", file, err)
+		return none, fmt.Errorf("reading facts from %s: %w", file, err)
 	}
 	if data, err = json.Marshal(doc); err != nil {
-		return Node{}, fmt.Errorf("reading facts from %s: %w", file, err)
+		return none, fmt.Errorf("reading facts from %s: %w", file, err)
 	}
-	n, err := DecodeNode(data)
+	known, err := decode(data)
 	if err != nil {
-		return Node{}, fmt.Errorf("reading facts from %s: %w", file, err)
+		return none, fmt.Errorf("reading facts from %s: %w", file, err)
 	}
-	return n, nil
+	return known, nil
 }
 
 // DecodeNode decodes node facts from JSON.
 func DecodeNode(data []byte) (Node, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var n Node
-	if err := dec.Decode(&n); err != nil {
+	if err := decode(data, &n); err != nil {
 		return Node{}, err
 	}
-	if n.APIVersion != APIVersion || n.Kind != NodeKind {
-		return Node{}, fmt.Errorf("the document is %q %q, not %s %s; eksproxy facts node -o json writes one", n.APIVersion, n.Kind, APIVersion, NodeKind)
+	return n, n.check(NodeKind, "node")
+}
+
+// DecodeCluster decodes cluster facts from JSON.
+func DecodeCluster(data []byte) (Cluster, error) {
+	var c Cluster
+	if err := decode(data, &c); err != nil {
+		return Cluster{}, err
 	}
-	return n, nil
+	return c, c.check(ClusterKind, "cluster")
+}
+
+func decode(data []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(to)
+}
+
+func (n Node) check(kind, command string) error {
+	if n.APIVersion != APIVersion || n.Kind != kind {
+		return fmt.Errorf("the document is %q %q, not %s %s; eksproxy facts %s -o json writes one", n.APIVersion, n.Kind, APIVersion, kind, command)
+	}
+	return nil
 }

@@ -17,8 +17,14 @@ const (
 	Endpoint Group = "endpoint"
 	Cluster  Group = "cluster"
 	EC2      Group = "ec2"
+	AWS      Group = "aws"
 	User     Group = "user"
 )
+
+// Groups are all groups in that order.
+func Groups() []Group {
+	return []Group{Loopback, Metadata, VPC, Service, Endpoint, Cluster, EC2, AWS, User}
+}
 
 // Entry is one element of a NO_PROXY value, and why it is there.
 type Entry struct {
@@ -28,7 +34,7 @@ type Entry struct {
 	Group  Group  `json:"group"`
 	Reason string `json:"reason"`
 	// Source is where the entry came from: a file and line, a flag, instance
-	// metadata, or "always".
+	// metadata, the id of a VPC endpoint, or "always".
 	Source string `json:"source"`
 }
 

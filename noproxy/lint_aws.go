@@ -155,6 +155,9 @@ func (l *linter) awsEKS(where, text, name string) {
 		return
 	}
 	if region, _, _ := strings.Cut(rest, "."); isRegion(region) {
+		if classic, _ := AWSDomains(region); awsDomain(name) != classic {
+			return // the issuer's dual-stack name is oidc-eks.REGION.api.aws, which no form takes in
+		}
 		host := "oidc." + name
 		l.add(Finding{
 			Code: "NP021", Where: where, Entry: text, Clients: l.deciding(text, "https://"+host+"/", Direct),

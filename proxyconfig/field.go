@@ -90,7 +90,7 @@ func Fields() []Field {
 		{Path: pathInspection, Type: Bool, Scoped: true, Usage: "true where the proxy re-signs TLS with its own authority: userdata render says which nodes cannot boot behind it"},
 		{Path: pathExempt, Type: List, Scoped: true, Usage: "what the proxy does not re-sign although tlsInspection is true: a host or a zone"},
 		{Path: pathAdd, Type: List, Flag: "no-proxy-add", Scoped: true, Usage: "what is reached directly besides the cluster and the VPC: a host, a zone (.corp.example), an address or a CIDR"},
-		{Path: pathOmit, Type: List, Flag: "no-proxy-omit", Scoped: true, Usage: "what is left out of NO_PROXY: an entry, a zone, or a group (loopback, metadata, vpc, service, endpoint, cluster, ec2, user)"},
+		{Path: pathOmit, Type: List, Flag: "no-proxy-omit", Scoped: true, Usage: "what is left out of NO_PROXY: an entry, a zone, or a group (loopback, metadata, vpc, service, endpoint, cluster, ec2, aws, user)"},
 		{Path: pathIPv6CIDRs, Flag: "ipv6-cidrs", Scoped: true, Allowed: []string{"auto", "always", "never"}, Default: "auto", Usage: "IPv6 CIDRs in NO_PROXY; auto: only where the service CIDR is IPv6, because one makes Python's httpx fail for every host"},
 		{Path: pathClusterName, Flag: "cluster", Usage: "name of the EKS cluster"},
 		{Path: pathRegion, Flag: "region", Default: "instance metadata", Usage: "AWS region, for EC2's private host names"},

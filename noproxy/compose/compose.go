@@ -1,8 +1,8 @@
 // Package compose turns facts about a network into the NO_PROXY value of an EKS
 // cluster, each entry with its reason and source. It owns which entries there
-// are and in what order. It asks nobody, and it adds no name of an AWS service:
-// whether one is reachable past the proxy depends on the VPC's endpoints
-// (docs/no-proxy.md). Gaps in the facts are for the caller to report.
+// are and in what order. It asks nobody. A name of an AWS service is added only
+// for an endpoint of the VPC that answers to it, which Cluster knows and Compose
+// does not (docs/no-proxy.md). Gaps in the facts are for the caller to report.
 package compose
 
 import (
@@ -59,6 +59,10 @@ type Result struct {
 	Entries  noproxy.List `json:"entries"`
 	LeftOut  []LeftOut    `json:"leftOut,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
+	// Proxied are services of AWS without a usable endpoint, sorted: programs ask
+	// them through the proxy. Only Cluster gives them, and only where the VPC's
+	// endpoints are known; what noProxy.omit takes out is in LeftOut.
+	Proxied []Proxied `json:"proxied,omitempty"`
 }
 
 // Compose gives the NO_PROXY value for a network. The same facts and options
@@ -72,13 +76,20 @@ func Compose(n facts.Network, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	var r Result
+	if err := r.fill(n, entries, o); err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}
+
+// fill makes the value of what the facts give and what the user wishes.
+func (r *Result) fill(n facts.Network, entries noproxy.List, o Options) error {
 	ipv6Service := slices.ContainsFunc(entries, isIPv6Service)
 	added, err := additions(o.Add)
 	if err != nil {
-		return Result{}, err
+		return err
 	}
-
-	var r Result
 	r.warnOfUnsaid(n, o)
 	entries = r.omit(append(entries, added...), o.Omit)
 	entries = r.dropIPv6(entries, o.IPv6CIDRs, ipv6Service)
@@ -91,7 +102,7 @@ func Compose(n facts.Network, o Options) (Result, error) {
 	r.LeftOut = slices.DeleteFunc(r.LeftOut, func(l LeftOut) bool { return r.Entries.Contains(l.Text) })
 	r.warnOfOmitted()
 	r.warnOfIPv6()
-	return r, nil
+	return nil
 }
 
 func additions(add []Addition) (noproxy.List, error) {

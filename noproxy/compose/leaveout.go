@@ -36,12 +36,21 @@ func (r *Result) omit(entries noproxy.List, omits []string) noproxy.List {
 		}
 	}
 	for i, text := range omits {
-		if !matched[i] {
+		// One file serves nodes too, whose lists never have this group.
+		if !matched[i] && !strings.EqualFold(strings.TrimSpace(text), string(noproxy.AWS)) {
 			r.warn("noProxy.omit %s matches nothing; write an entry, a zone as in .zone.example, or a group: %s",
-				noproxy.Quote(text), "loopback, metadata, vpc, service, endpoint, cluster, ec2, user")
+				noproxy.Quote(text), groupNames())
 		}
 	}
 	return kept
+}
+
+func groupNames() string {
+	var names []string
+	for _, g := range noproxy.Groups() {
+		names = append(names, string(g))
+	}
+	return strings.Join(names, ", ")
 }
 
 // takesOut says whether text names the entry, its zone or its group. The star

@@ -32,9 +32,17 @@ const (
 
 // Prove tries a composed value on every modelled client, and gives what they do
 // not do alike: nothing is hidden that a value cannot mend.
-func Prove(n facts.Network, l noproxy.List) []Disagreement {
+func Prove(n facts.Network, l noproxy.List) []Disagreement { return prove(Targets(n, l), l) }
+
+// ProveCluster is Prove on the targets of a cluster: the names that its
+// endpoints serve, and those that stay behind the proxy.
+func ProveCluster(c facts.Cluster, l noproxy.List) []Disagreement {
+	return prove(ClusterTargets(c, l), l)
+}
+
+func prove(on []Target, l noproxy.List) []Disagreement {
 	var targets []noproxy.Target
-	for _, target := range Targets(n, l) {
+	for _, target := range on {
 		if t, err := noproxy.ParseTarget(target.URL); err == nil { // a fact that is no host is for Compose to refuse
 			targets = append(targets, t)
 		}
