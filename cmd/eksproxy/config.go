@@ -15,7 +15,6 @@ import (
 	"github.com/eksproxy/eksproxy/internal/ui"
 	"github.com/eksproxy/eksproxy/plan"
 	"github.com/eksproxy/eksproxy/proxyconfig"
-	"github.com/eksproxy/eksproxy/templates"
 )
 
 func (p *program) configCommand() *cli.Command {
@@ -25,7 +24,7 @@ func (p *program) configCommand() *cli.Command {
 			{
 				Name: "init", Usage: "print a commented configuration to begin with",
 				Description: "Examples:\n  eksproxy config init\n  eksproxy config init --out proxy.yaml\n  eksproxy config init > proxy.yaml",
-				Flags:       []cli.Flag{&cli.StringFlag{Name: "out", Usage: "write to `FILE`, which must not exist, instead of standard output"}},
+				Flags:       append([]cli.Flag{&cli.StringFlag{Name: "out", Usage: "write to `FILE`, which must not exist, instead of standard output"}}, fromClusterFlags()...),
 				Action:      noArgs(p.configInit),
 			},
 			{
@@ -42,9 +41,13 @@ func (p *program) configCommand() *cli.Command {
 }
 
 func (p *program) configInit(c *cli.Context) error {
+	text, err := p.initText(c)
+	if err != nil {
+		return err
+	}
 	name := c.String("out")
 	if name == "" {
-		_, err := io.WriteString(p.Out, templates.ConfigInit)
+		_, err := io.WriteString(p.Out, text)
 		return err
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -54,7 +57,7 @@ func (p *program) configInit(c *cli.Context) error {
 	if err != nil {
 		return usage(fmt.Errorf("writing the configuration: %w", err))
 	}
-	_, err = io.WriteString(f, templates.ConfigInit)
+	_, err = io.WriteString(f, text)
 	return errors.Join(err, f.Close())
 }
 

@@ -24,6 +24,7 @@ type outcomeDoc struct {
 	Unchanged    int               `json:"unchanged"`
 	LeftForBoot  []string          `json:"leftForBoot,omitempty"`
 	Notes        []string          `json:"notes,omitempty"`
+	what         string            // what changes, in the plural
 }
 
 type doneDoc struct {
@@ -36,7 +37,7 @@ func (p *program) showOutcome(c *cli.Context, w *walk, o plan.Outcome) error {
 	pl := w.Plan
 	doc := outcomeDoc{
 		APIVersion: plan.APIVersion, Kind: "Outcome", Target: pl.Target, SettingsHash: pl.SettingsHash,
-		Done: done(o.Done), NotDone: done(o.Left), Notes: pl.Notes,
+		Done: done(o.Done), NotDone: done(o.Left), Notes: pl.Notes, what: "files",
 		Unchanged: len(pl.Changes) - len(o.Done) - len(o.Left),
 	}
 	if len(o.Done) > 0 && !w.running {
@@ -74,7 +75,7 @@ func (d outcomeDoc) table(w io.Writer) error {
 		settings = ", settings " + d.SettingsHash
 	}
 	if len(d.Done)+len(d.NotDone) == 0 {
-		_, err := fmt.Fprintf(w, "unchanged: %d files%s\n", d.Unchanged, settings)
+		_, err := fmt.Fprintf(w, "unchanged: %d %s%s\n", d.Unchanged, d.what, settings)
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d changed, %d not done, %d unchanged%s\n", len(d.Done), len(d.NotDone), d.Unchanged, settings)

@@ -23,6 +23,7 @@ const (
 	exitNo        = 1 // the answer is no, or the work is not done
 	exitUsage     = 2 // usage, or a configuration that can never work
 	exitUndecided = 3 // unreachable, denied
+	exitTimeout   = 4 // --timeout ran out
 )
 
 // codeError is an error with the exit code that it ends the program with.
@@ -124,7 +125,9 @@ func finish(commands []*cli.Command) {
 		c.OnUsageError = usageError
 		c.HideHelpCommand = true
 		if len(c.Subcommands) > 0 {
-			c.Action = group
+			if c.Action == nil {
+				c.Action = group
+			}
 			finish(c.Subcommands)
 		}
 	}

@@ -205,6 +205,15 @@ func isImage(c *cli.Context) bool {
 
 // compose makes the NO_PROXY value and reports what there is to say about it.
 func (p *program) compose(n facts.Node, cfg proxyconfig.Config) (compose.Result, error) {
+	r, err := compose.Compose(n.Network, composeOptions(cfg))
+	if err != nil {
+		return r, usage(fmt.Errorf("composing NO_PROXY: %w", err))
+	}
+	p.sayComposed(r)
+	return r, nil
+}
+
+func composeOptions(cfg proxyconfig.Config) compose.Options {
 	o := compose.Options{IPv6CIDRs: compose.IPv6Mode(cfg.NoProxy.IPv6CIDRs)}
 	for _, item := range cfg.NoProxy.Add {
 		o.Add = append(o.Add, compose.Addition{Text: item.Text, Source: item.Origin.String()})
@@ -212,13 +221,13 @@ func (p *program) compose(n facts.Node, cfg proxyconfig.Config) (compose.Result,
 	for _, item := range cfg.NoProxy.Omit {
 		o.Omit = append(o.Omit, item.Text)
 	}
-	r, err := compose.Compose(n.Network, o)
-	if err != nil {
-		return r, usage(fmt.Errorf("composing NO_PROXY: %w", err))
-	}
+	return o
+}
+
+// sayComposed reports what there is to say about a composed value.
+func (p *program) sayComposed(r compose.Result) {
 	p.warn(r.Warnings)
 	for _, l := range r.LeftOut {
 		p.talk.Note("%s is left out of NO_PROXY: %s", l.Text, l.Why)
 	}
-	return r, nil
 }

@@ -42,7 +42,7 @@ const (
 
 // workstationCommands are those that the agent does not have.
 func (p *program) workstationCommands() []*cli.Command {
-	return []*cli.Command{p.userdataCommand()}
+	return []*cli.Command{p.userdataCommand(), p.addonsCommand()}
 }
 
 func (p *program) userdataCommand() *cli.Command {

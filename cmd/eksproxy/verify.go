@@ -30,7 +30,7 @@ const verifyMetadata = 10 * time.Second
 
 func (p *program) verifyCommand() *cli.Command {
 	root := &cli.StringFlag{Name: flagRoot, Value: "/", Usage: "`DIR` with the tree of a node, as when an image is built"}
-	return &cli.Command{
+	return p.withCluster(&cli.Command{
 		Name: "verify", Usage: "say whether a node is behind the proxy, and what is wrong",
 		Subcommands: []*cli.Command{{
 			Name: "node", Usage: "say whether this node, or the tree of an image, is behind the proxy",
@@ -43,7 +43,7 @@ func (p *program) verifyCommand() *cli.Command {
 				outputFlag("table", "json", "yaml", "markdown")),
 			Action: noArgs(p.verifyNode),
 		}},
-	}
+	})
 }
 
 func (p *program) verifyNode(c *cli.Context) error {
@@ -125,7 +125,7 @@ func (p *program) nodeChecks(c *cli.Context, root *rootfs.Root) (nodecheck.Optio
 	v := &nodeVerify{program: &quiet, c: c, root: root, merged: merged, place: place}
 	o := nodecheck.Options{
 		Root: root, System: sys, Live: !isImage(c), Environ: systemd.Environ, Metadata: v.metadata(),
-		Limit: place.Node.IMDSTimeout + verify.DefaultLimit, Apply: applyAgain(c),
+		Limit: place.Node.IMDSTimeout + verify.DefaultLimit, Apply: applyAgain(c, "eksproxy node apply"),
 	}
 	var known facts.Node
 	place.Cluster.Overlay(&known)
@@ -191,9 +191,9 @@ func (v *nodeVerify) wanted(metadata func(context.Context) (facts.Node, error)) 
 	}, nil
 }
 
-// applyAgain is the command that applies with what this one was given.
-func applyAgain(c *cli.Context) string {
-	words := []string{"eksproxy node apply"}
+// applyAgain is a command that applies with what this one was given.
+func applyAgain(c *cli.Context, command string) string {
+	words := []string{command}
 	given := c.LocalFlagNames()
 	for _, f := range c.Command.Flags {
 		name := f.Names()[0]

@@ -76,6 +76,19 @@ func (c *ControlPlane) Get(tb testing.TB, path string, out any) {
 	}
 }
 
+// Merge sends a merge patch as a field manager, as a writer that tests cannot
+// wait for does.
+func (c *ControlPlane) Merge(ctx context.Context, path, manager, patch string) error {
+	status, body, err := c.client.call(ctx, http.MethodPatch, path+"?fieldManager="+manager, "application/merge-patch+json", []byte(patch))
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d: %s", status, body)
+	}
+	if err != nil {
+		return fmt.Errorf("patching %s: %w", path, err)
+	}
+	return nil
+}
+
 // Eventually tries until there is no error, and fails the test with the last
 // one when the time is up.
 func (c *ControlPlane) Eventually(tb testing.TB, limit time.Duration, what string, try func() error) {

@@ -1,0 +1,151 @@
+package addons
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/eksproxy/eksproxy/internal/kube"
+	"github.com/eksproxy/eksproxy/internal/podenv"
+	"github.com/eksproxy/eksproxy/plan"
+)
+
+// patchable are the kinds that are looked through for fields of ours.
+func patchable() []kube.Kind {
+	return []kube.Kind{kube.DaemonSet(), kube.Deployment(), kube.StatefulSet()}
+}
+
+// PrepareRevert looks through a cluster for everything that eksproxy has put
+// there, and plans to take it back. It needs no settings.
+func PrepareRevert(ctx context.Context, roll Rollout) (*Prepared, error) {
+	p := &planner{client: roll.Client, roll: roll, out: &Prepared{}}
+	for _, k := range patchable() {
+		err := p.eachManaged(ctx, k, func(live *unstructured.Unstructured) error { return p.revertWorkload(k, live) })
+		if err != nil {
+			return p.out, err
+		}
+	}
+	// What the pods refer to goes last.
+	for _, k := range []kube.Kind{kube.ConfigMap(), kube.Secret()} {
+		err := p.eachManaged(ctx, k, func(live *unstructured.Unstructured) error { return p.revertStore(k, live) })
+		if err != nil {
+			return p.out, err
+		}
+	}
+	return p.out, nil
+}
+
+// eachManaged calls each with every object of a kind that has our label.
+func (p *planner) eachManaged(ctx context.Context, k kube.Kind, each func(*unstructured.Unstructured) error) error {
+	namespace := ""
+	if k.Kind == "Secret" || k.Kind == "ConfigMap" {
+		namespace = Namespace // rights on all Secrets of a cluster are too many
+	}
+	return p.client.List(ctx, k, namespace, metav1.ListOptions{LabelSelector: LabelManaged + "=true"}, each)
+}
+
+// revertWorkload plans to take our fields out of a workload.
+func (p *planner) revertWorkload(k kube.Kind, live *unstructured.Unstructured) error {
+	live = live.DeepCopy()
+	live.SetKind(k.Kind)
+	w, err := readWorkload(kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}, live)
+	if err != nil {
+		return err
+	}
+	c, err := p.change(w, Fields{}, "takes back what eksproxy set")
+	if err != nil {
+		return err
+	}
+	c.Action, c.Undo = plan.Update, "eksproxy addons patch"
+	p.out.add(c, func(ctx context.Context) error {
+		return p.roll.undo(ctx, w, func(ctx context.Context) error {
+			if _, err := p.client.Edit(ctx, w.ref, live.GetUID(), Manager, giveEntries); err != nil {
+				return err
+			}
+			return p.put(ctx, w, Fields{})
+		})
+	})
+	return nil
+}
+
+// revertStore plans to delete what eksproxy made, or to give an adopted
+// ConfigMap back what it held.
+func (p *planner) revertStore(k kube.Kind, live *unstructured.Unstructured) error {
+	r := kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}
+	c := plan.Change{ID: "store:" + r.String(), Target: r.String(), Disruption: "none", Undo: "eksproxy addons patch"}
+	s := Store{Ref: r}
+	if _, adopted := live.GetAnnotations()[AnnotationAdopted]; adopted {
+		if err := s.takeOver(live, true); err != nil {
+			return err
+		}
+		c.Action, c.Reason = plan.Update, "gives back what it held before it was adopted"
+		p.out.add(c, func(ctx context.Context) error {
+			_, err := p.client.Modify(ctx, r, live.GetUID(), Manager, s.giveBack)
+			return err
+		})
+		return nil
+	}
+	foreign, err := foreignKeys(live)
+	if err != nil {
+		return err
+	}
+	if len(foreign) > 0 {
+		c.Action, c.Reason = plan.Update, fmt.Sprintf("takes eksproxy's keys out; %v are of others and stay", foreign)
+		p.out.add(c, func(ctx context.Context) error {
+			empty, err := Fields{}.Object(r, live.GetUID())
+			if err != nil {
+				return err
+			}
+			_, err = p.client.Apply(ctx, r, empty, kube.ApplyOptions{Manager: Manager})
+			return err
+		})
+		return nil
+	}
+	c.Action, c.Reason = plan.Delete, "eksproxy made it"
+	p.out.add(c, func(ctx context.Context) error { return p.client.Delete(ctx, r, live.GetUID(), "") })
+	return nil
+}
+
+// giveBack is the patch that puts the former values under our keys, and takes
+// our marks away.
+func (s Store) giveBack(live *unstructured.Unstructured) (map[string]any, error) {
+	if _, adopted := live.GetAnnotations()[AnnotationAdopted]; !adopted {
+		return nil, nil // it was done, and only the answer was lost
+	}
+	data := map[string]any{}
+	for _, key := range VariableNames() {
+		data[key] = nil
+		if before, ok := s.Adopted[key]; ok {
+			data[key] = before
+		}
+	}
+	return map[string]any{
+		"data": data,
+		"metadata": map[string]any{
+			"annotations": map[string]any{AnnotationAdopted: nil, AnnotationHash: nil, AnnotationReason: nil},
+			"labels":      map[string]any{LabelManaged: nil},
+		},
+	}, nil
+}
+
+// foreignKeys are the keys of a ConfigMap or Secret that others have added. A key
+// of ours that somebody has edited is none.
+func foreignKeys(live *unstructured.Unstructured) ([]string, error) {
+	owners, err := podenv.ReadOwners(live)
+	if err != nil {
+		return nil, err
+	}
+	data, _, _ := unstructured.NestedMap(live.Object, "data")
+	var foreign []string
+	ours := append(VariableNames(), CAKey)
+	for key := range data {
+		if !slices.Contains(ours, key) && !owners.Applied(Manager, dataPath(key)) {
+			foreign = append(foreign, key)
+		}
+	}
+	slices.Sort(foreign)
+	return foreign, nil
+}
