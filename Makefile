@@ -12,7 +12,7 @@ LINT := go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
 # Each part of the tests prints how long it took.
 TIMED = @start=$$(date +%s); trap 'echo "== $@: $$(( $$(date +%s) - start )) s"' EXIT;
 
-.PHONY: help build agent demo setup test test-short unit clients integration verify generate lint tidy bench release clean
+.PHONY: help build agent demo demo-cluster setup kube test test-short unit clients integration verify generate lint tidy bench release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,10 +27,18 @@ demo: agent ## plan, apply and revert on a scratch tree: no AWS, no cluster, no 
 	@cd integration && go build -o $(BIN)/metadata-server ./cmd/metadata-server
 	@integration/demo.sh $(BIN)
 
+demo-cluster: kube ## put the add-ons of a cluster behind the proxy and back, on a real control plane
+	@CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o $(BIN)/eksproxy ./cmd/eksproxy
+	@cd integration && go build -o $(BIN)/controlplane ./cmd/controlplane
+	@integration/demo-cluster.sh $(BIN)
+
+kube: ## build the control plane that the tests of a cluster talk to
+	$(TIMED) integration/controlplane/build.sh
+
 setup: ## install what the tests need: Debian packages (as root)
 	$(TIMED) integration/setup.sh
 
-test: setup unit clients integration ## run every test
+test: setup kube unit clients integration ## run every test
 	@echo "== all tests passed"
 
 test-short: unit ## run the tests that need nothing installed
@@ -41,8 +49,9 @@ unit: ## unit and command tests, with the race detector, in random order
 clients: ## the models of NO_PROXY against the real clients
 	$(TIMED) go test -tags integration -timeout 30m -run TestConformance -v ./noproxy | grep -vE '^=== |^ *--- PASS'
 
-integration: agent ## tests against real parts: readers, metadata, namespaces, strace
-	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ ./userdata/ && cd integration && go vet ./... && go test -timeout 40m -shuffle=on ./...
+integration: agent kube ## tests against real parts: readers, metadata, nodes that boot, a control plane
+	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ ./userdata/ \
+	  && go test -tags integration -timeout 30m -shuffle=on -parallel 8 -run TestCluster ./internal/rollout && cd integration && go vet ./... && go test -timeout 40m -shuffle=on ./...
 
 verify: generate lint tidy ## generate, format, lint and tidy, then demand a clean tree
 	@git diff --exit-code && test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean: commit what make verify changed"; exit 1; }
@@ -56,8 +65,7 @@ lint: ## format and lint
 
 tidy:
 	go mod tidy
-	cd integration && go mod tidy
-	cd tools && go mod tidy
+	for m in integration tools tools/kubernetes tools/etcd tools/kwok; do (cd $$m && go mod tidy) || exit 1; done
 
 bench: agent ## measure the agent beside the published shell recipe and a bare program
 	cd integration && go test -count=1 -v ./bench -args -runs 40

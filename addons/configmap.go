@@ -85,8 +85,8 @@ func with(m map[string]string, key, value string) map[string]string {
 }
 
 // configMap plans the six variables.
-func (p *planner) configMap(ctx context.Context) error {
-	s := settingsStore(Namespace, p.want.Settings)
+func (p *planner) configMap(ctx context.Context, namespace string) error {
+	s := settingsStore(namespace, p.want.Settings)
 	if p.want.Options.Reason != "" {
 		s.Annotations[AnnotationReason] = p.want.Options.Reason
 	}
@@ -94,8 +94,8 @@ func (p *planner) configMap(ctx context.Context) error {
 }
 
 // authorities plans the certificates; without any, those of an earlier run go.
-func (p *planner) authorities(ctx context.Context) error {
-	s := authorityStore(Namespace, p.want.Settings)
+func (p *planner) authorities(ctx context.Context, namespace string) error {
+	s := authorityStore(namespace, p.want.Settings)
 	if len(p.want.Settings.CAs) > 0 {
 		return p.store(ctx, s, "carries trustedCA for the add-ons")
 	}

@@ -76,10 +76,9 @@ func Rights() []Right {
 		{verbs("get"), "", "configmaps", []string{CAConfigMapName}, Namespace, []Use{UsePlan, UsePatch}, OnlyCA, "the certificates that are there"},
 		{verbs("create", "patch"), "", "configmaps", []string{CAConfigMapName}, Namespace, []Use{UsePatch}, OnlyCA, "the certificates"},
 		{verbs("delete"), "", "configmaps", []string{CAConfigMapName}, Namespace, []Use{UseRevert}, OnlyCA, "what eksproxy made"},
-		{verbs("get"), "", "secrets", []string{SecretName}, Namespace, []Use{UsePlan, UsePatch}, OnlySecret, "whether the credentials have changed"},
+		{verbs("get"), "", "secrets", []string{SecretName}, Namespace, []Use{UsePlan, UsePatch, UseRevert}, "", "whether it is there, and whether the credentials have changed"},
 		{verbs("create", "patch"), "", "secrets", []string{SecretName}, Namespace, []Use{UsePatch}, OnlySecret, "the credentials"},
 		{verbs("delete"), "", "secrets", []string{SecretName}, Namespace, []Use{UseRevert}, OnlySecret, "what eksproxy made"},
-		{verbs("list"), "", "secrets", nil, Namespace, []Use{UseRevert}, "", "those with eksproxy's label"},
 	}
 }
 

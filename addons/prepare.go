@@ -75,21 +75,24 @@ type planner struct {
 	want   Desired
 	roll   Rollout
 	out    *Prepared
-	// revision is that of the Secret's credentials; empty where it has none.
-	revision string
+	// revision is that of a namespace's Secret; none where it has none.
+	revision map[string]string
 }
 
 // Prepare looks at a cluster and plans what is to change there. It writes
 // nothing.
 func Prepare(ctx context.Context, roll Rollout, want Desired) (*Prepared, error) {
-	p := &planner{client: roll.Client, want: want, roll: roll, out: &Prepared{Decisions: want.Decisions}}
+	p := &planner{client: roll.Client, want: want, roll: roll, out: &Prepared{Decisions: want.Decisions}, revision: map[string]string{}}
 	p.out.SettingsHash = want.Settings.Hash()
 	p.out.Notes = slices.Clone(want.Notes)
 	found, err := p.find(ctx)
 	if err != nil || len(found) == 0 {
 		return p.out, err
 	}
-	steps := []func(context.Context) error{p.secret, p.configMap, p.authorities}
+	steps := []func(context.Context) error{}
+	for _, namespace := range namespacesOf(found) {
+		steps = append(steps, func(ctx context.Context) error { return p.stores(ctx, namespace) })
+	}
 	for _, w := range found {
 		steps = append(steps, func(context.Context) error { return p.workload(w) })
 	}
@@ -106,6 +109,28 @@ func Prepare(ctx context.Context, roll Rollout, want Desired) (*Prepared, error)
 type found struct {
 	Target
 	*workload
+}
+
+// namespacesOf are the namespaces of targets, each once: what a pod refers to
+// must be in its own.
+func namespacesOf(all []found) []string {
+	var names []string
+	for _, f := range all {
+		if !slices.Contains(names, f.Ref.Namespace) {
+			names = append(names, f.Ref.Namespace)
+		}
+	}
+	return names
+}
+
+// stores plans what the pods of a namespace refer to.
+func (p *planner) stores(ctx context.Context, namespace string) error {
+	for _, step := range []func(context.Context, string) error{p.secret, p.configMap, p.authorities} {
+		if err := step(ctx, namespace); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // find reads the targets. One that nobody asked for by name may be missing.

@@ -2,11 +2,13 @@ package addons
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/eksproxy/eksproxy/internal/kube"
 	"github.com/eksproxy/eksproxy/internal/podenv"
@@ -29,22 +31,28 @@ func PrepareRevert(ctx context.Context, roll Rollout) (*Prepared, error) {
 		}
 	}
 	// What the pods refer to goes last.
-	for _, k := range []kube.Kind{kube.ConfigMap(), kube.Secret()} {
-		err := p.eachManaged(ctx, k, func(live *unstructured.Unstructured) error { return p.revertStore(k, live) })
-		if err != nil {
-			return p.out, err
-		}
+	err := p.eachManaged(ctx, kube.ConfigMap(), func(live *unstructured.Unstructured) error { return p.revertStore(kube.ConfigMap(), live) })
+	if err != nil {
+		return p.out, err
 	}
-	return p.out, nil
+	// By its name: a right to list Secrets is one to read them all.
+	live, err := p.client.Get(ctx, kube.Ref{Kind: kube.Secret(), Namespace: Namespace, Name: SecretName})
+	if err != nil || live == nil || live.GetLabels()[LabelManaged] != "true" {
+		return p.out, err
+	}
+	return p.out, p.revertStore(kube.Secret(), live)
 }
 
 // eachManaged calls each with every object of a kind that has our label.
 func (p *planner) eachManaged(ctx context.Context, k kube.Kind, each func(*unstructured.Unstructured) error) error {
-	namespace := ""
-	if k.Kind == "Secret" || k.Kind == "ConfigMap" {
-		namespace = Namespace // rights on all Secrets of a cluster are too many
-	}
-	return p.client.List(ctx, k, namespace, metav1.ListOptions{LabelSelector: LabelManaged + "=true"}, each)
+	return p.client.List(ctx, k, "", metav1.ListOptions{LabelSelector: LabelManaged + "=true"}, func(live *unstructured.Unstructured) error {
+		owners, err := podenv.ReadOwners(live)
+		if err == nil && !owners.Applied(Manager, fieldpath.MakePathOrDie("metadata", "labels", LabelManaged)) {
+			p.out.note("%s %s/%s is left alone: %v applied what eksproxy rendered; take it out there", k.Kind, live.GetNamespace(), live.GetName(), owners.Managers())
+			return nil
+		}
+		return errors.Join(err, each(live))
+	})
 }
 
 // revertWorkload plans to take our fields out of a workload.

@@ -19,25 +19,25 @@ import (
 	"github.com/eksproxy/eksproxy/proxyconfig"
 )
 
-// secretRef names the Secret that the URLs come from.
-func (d Desired) secretRef() kube.Ref {
-	return kube.Ref{Kind: kube.Secret(), Namespace: Namespace, Name: d.Options.secret()}
+// secretRef names the Secret that the URLs come from in a namespace.
+func (d Desired) secretRef(namespace string) kube.Ref {
+	return kube.Ref{Kind: kube.Secret(), Namespace: namespace, Name: d.Options.secret()}
 }
 
 // secret plans the Secret with the URLs, or looks at the one that is there.
-func (p *planner) secret(ctx context.Context) error {
+func (p *planner) secret(ctx context.Context, namespace string) error {
 	if p.want.Options.secret() == "" {
 		return nil
 	}
-	r := p.want.secretRef()
+	r := p.want.secretRef(namespace)
 	live, err := p.client.Get(ctx, r)
 	switch {
-	case !p.want.Options.CreateSecret && err != nil && apierrors.IsForbidden(errors.Unwrap(err)):
+	case err != nil && !p.want.Options.CreateSecret && apierrors.IsForbidden(errors.Unwrap(err)):
 		p.out.note("%s cannot be looked at: %v; the pods go without a proxy where it lacks %s or %s", r, err, httpProxy, httpsProxy)
 		return nil
 	case err != nil:
 		return err
-	case !p.want.Options.CreateSecret:
+	case !p.want.Options.CreateSecret || namespace != Namespace: // a Secret is never copied
 		return p.checkSecret(r, live)
 	case live != nil && live.GetLabels()[LabelManaged] != "true":
 		return optionf("%s is there and is not eksproxy's; give it as --credentials-secret %s, or rename it", r, r.Name)
@@ -65,8 +65,8 @@ func (p *planner) checkSecret(r kube.Ref, live *unstructured.Unstructured) error
 			p.out.note("%s of %s leads to %s, and the settings to %s: the pods follow the Secret", key, r, u.Bare(), want.Bare())
 		}
 	}
-	p.revision = live.GetAnnotations()[AnnotationRevision]
-	if p.revision == "" {
+	p.revision[r.Namespace] = live.GetAnnotations()[AnnotationRevision]
+	if p.revision[r.Namespace] == "" {
 		p.out.note("%s has no annotation %s: a change of its credentials rolls no pods", r, AnnotationRevision)
 	}
 	return nil
@@ -96,7 +96,7 @@ func (p *planner) ownSecret(r kube.Ref, live *unstructured.Unstructured) error {
 	data := secretValues(p.want.Settings)
 	c := plan.Change{ID: "secret:" + r.String(), Target: r.String(), Action: plan.Create, Reason: "carries the proxy's URLs with their credentials", Disruption: "none", Undo: undo}
 	uid := types.UID("")
-	p.revision = newRevision()
+	p.revision[r.Namespace] = newRevision()
 	if live != nil {
 		uid = live.GetUID()
 		before, _, _ := unstructured.NestedStringMap(live.Object, "data")
@@ -106,7 +106,7 @@ func (p *planner) ownSecret(r kube.Ref, live *unstructured.Unstructured) error {
 		}
 		c.Action = plan.Update
 		if revision := live.GetAnnotations()[AnnotationRevision]; same && revision != "" {
-			p.revision, c.Action, c.Undo = revision, plan.Unchanged, ""
+			p.revision[r.Namespace], c.Action, c.Undo = revision, plan.Unchanged, ""
 		}
 	}
 	after := plan.NewContent([]byte("data: "+httpProxy+" and "+httpsProxy+" with credentials\n"), p.want.Settings.Secrets()...)
@@ -115,7 +115,7 @@ func (p *planner) ownSecret(r kube.Ref, live *unstructured.Unstructured) error {
 		c.Before = &plan.Value{Content: after}
 	}
 	p.out.add(c, func(ctx context.Context) error {
-		object := secretObject(r, uid, p.revision, data)
+		object := secretObject(r, uid, p.revision[r.Namespace], data)
 		_, err := p.client.Apply(ctx, r, object, kube.ApplyOptions{Manager: Manager, Force: true})
 		return err
 	})

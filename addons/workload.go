@@ -152,11 +152,11 @@ func (d Desired) fields(t Target, w *workload, revision string) (Fields, []Left)
 // workload plans the change of one workload.
 func (p *planner) workload(f found) error {
 	if f.owner.GitOps && !p.want.Options.ForceOwned {
-		p.out.note("%s is left alone: it belongs to %s, which would take the change back; commit there what eksproxy addons render --for kustomize --component %s prints, or give --force-owned",
-			f.Ref, f.owner, f.Target)
+		p.out.note("%s is left alone: it belongs to %s, which would take the change back; commit there what eksproxy addons render --for kustomize %s prints, or give --force-owned",
+			f.Ref, f.owner, f.flag())
 		return nil
 	}
-	want, left := p.want.fields(f.Target, f.workload, p.revision)
+	want, left := p.want.fields(f.Target, f.workload, p.revision[f.Ref.Namespace])
 	for _, l := range left {
 		p.out.note("%s: %s", f.Ref, l)
 	}
@@ -176,6 +176,14 @@ func (p *planner) workload(f found) error {
 		return p.migrate(f.workload)
 	}
 	return nil
+}
+
+// flag is how the user names a target.
+func (t Target) flag() string {
+	if t.Component != "" {
+		return "--component " + t.Component
+	}
+	return fmt.Sprintf("--workload %s/%s/%s", t.Ref.Namespace, strings.ToLower(t.Ref.Kind.Kind), t.Ref.Name)
 }
 
 func names(f Fields) []string {

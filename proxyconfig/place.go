@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,8 +100,11 @@ func (c Cluster) Overlay(n *facts.Node) {
 		n.VPCCIDRs = c.VPCCIDRs
 	}
 	if len(c.ServiceCIDRs) > 0 {
-		n.ServiceCIDRs, n.ServiceAddress = c.ServiceCIDRs, netip.Addr{}
-		delete(n.Sources, facts.FieldServiceAddress)
+		n.ServiceCIDRs = c.ServiceCIDRs
+		if !slices.ContainsFunc(c.ServiceCIDRs, func(p netip.Prefix) bool { return p.Contains(n.ServiceAddress) }) {
+			n.ServiceAddress = netip.Addr{} // it is of another range than the user's
+			delete(n.Sources, facts.FieldServiceAddress)
+		}
 	}
 	for field, source := range c.sources {
 		n.Fill(field, source)

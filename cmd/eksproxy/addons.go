@@ -49,14 +49,14 @@ func (p *program) addonsCommand() *cli.Command {
 				Action: noArgs(p.addonsPlan),
 			},
 			{
-				Name: "patch", Aliases: []string{"apply"}, Usage: "give the add-ons the proxy's variables, one pod first",
+				Name: "patch", Aliases: []string{"apply"}, Usage: "put the add-ons behind the proxy, one pod first",
 				Description: "Examples:\n" +
 					"  eksproxy addons patch --cluster prod --region eu-west-1 --http-proxy http://proxy.example:3128\n" +
 					"  eksproxy addons patch --context prod --config proxy.yaml --create-secret --credentials-file login --yes\n" +
 					"  eksproxy addons patch --kubeconfig prod.yaml --plan plan.json --reason CHG0012",
 				Flags: flags(settings, rolling, writeFlags(), []cli.Flag{
-					&cli.StringFlag{Name: flagPlan, Usage: "`FILE` that plan --out wrote: do just that, or nothing where the cluster has moved"},
-					&cli.StringFlag{Name: flagReason, Usage: "`TEXT` that is kept as an annotation: the number of the change"},
+					&cli.StringFlag{Name: flagPlan, Usage: "`FILE` that plan --out wrote: do just that, or nothing where something has moved"},
+					&cli.StringFlag{Name: flagReason, Usage: "`TEXT` that is kept with what was done: the number of the change"},
 					outputFlag("table", "json", "yaml", "markdown"),
 				}),
 				Action: noArgs(p.addonsPatch),

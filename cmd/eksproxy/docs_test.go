@@ -188,8 +188,8 @@ func (p *docPage) run(t *testing.T, command string) string {
 func generated(t *testing.T, name string, old []string) []string {
 	t.Helper()
 	makers := map[string]func(*testing.T, []string) string{
-		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable, "node checks": checkTable,
-		"dependencies": dependencyTable, "clients": clientTable, "client answers": probeTable, "lint codes": lintTable,
+		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable, "node checks": checkTable, "cluster checks": clusterCheckTable,
+		"dependencies": dependencyTable, "rights in Kubernetes": rightsTable, "roles": rolesText, "actions in AWS": actionsTable, "policy": policyText, "charts": chartTable, "clients": clientTable, "client answers": probeTable, "lint codes": lintTable,
 	}
 	maker := makers[name]
 	if maker == nil {

@@ -32,7 +32,7 @@ func (p *program) nodeCommand() *cli.Command {
 	root := &cli.StringFlag{Name: flagRoot, Value: "/", Usage: "`DIR` with the tree of a node, as when an image is built"}
 	settings := append(settingFlags(""), root,
 		&cli.StringFlag{Name: flagFacts, Usage: "`FILE` that facts node -o json or -o yaml wrote, instead of instance metadata"})
-	reason := &cli.StringFlag{Name: "reason", Usage: "`TEXT` that status shows: the number of the change"}
+	reason := &cli.StringFlag{Name: "reason", Usage: "`TEXT` that is kept with what was done: the number of the change"}
 	restart := &cli.StringFlag{Name: flagRestart, Value: restartAuto, Usage: "restarts of services that run with another environment than they should: auto, never", Action: oneOf(flagRestart, restartAuto, restartNever)}
 	onFailure := &cli.StringFlag{Name: flagOnFailure, Value: onFailureKeep, Usage: "where metadata does not answer: keep what is there, fallback to the configured CIDRs where nothing is there, or stop", Action: oneOf(flagOnFailure, onFailureKeep, onFailureFallback, onFailureStop)}
 	dryRun := &cli.BoolFlag{Name: "dry-run", Usage: "show the plan and write nothing", DisableDefaultText: true}
@@ -60,7 +60,7 @@ func (p *program) nodeCommand() *cli.Command {
 					"  eksproxy node apply --config proxy.yaml --reason CHG0012\n" +
 					"  eksproxy node apply --plan plan.json",
 				Flags: append(settings[:len(settings):len(settings)],
-					&cli.StringFlag{Name: "plan", Usage: "`FILE` that plan --out wrote: apply just that, or nothing where the tree has moved"},
+					&cli.StringFlag{Name: "plan", Usage: "`FILE` that plan --out wrote: do just that, or nothing where something has moved"},
 					restart, onFailure, reason, dryRun, outputFlag("table", "json", "yaml", "markdown")),
 				Action: noArgs(p.nodeApply),
 			},

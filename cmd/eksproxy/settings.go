@@ -231,3 +231,11 @@ func (p *program) sayComposed(r compose.Result) {
 		p.talk.Note("%s is left out of NO_PROXY: %s", l.Text, l.Why)
 	}
 }
+
+func names[T ~string](values []T) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -101,14 +101,6 @@ func bootstrapFlags() []cli.Flag {
 	}
 }
 
-func names[T ~string](values []T) string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = string(v)
-	}
-	return strings.Join(texts, ", ")
-}
-
 func (p *program) userdataRender(c *cli.Context) error {
 	in, err := p.renderInput(c)
 	if err != nil {

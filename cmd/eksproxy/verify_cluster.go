@@ -54,7 +54,11 @@ func (p *program) verifyHere(c *cli.Context) error {
 			return usagef("this machine looks like a node (%s), so say what to verify: eksproxy verify node or eksproxy verify cluster", mark)
 		}
 	}
-	return p.verifyCluster(c)
+	err := p.verifyCluster(c)
+	if codeOf(err) == exitUsage {
+		return usagef("%w; eksproxy verify node checks a node, or the tree of an image", err)
+	}
+	return err
 }
 
 func (p *program) verifyCluster(c *cli.Context) error {

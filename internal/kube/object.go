@@ -158,7 +158,7 @@ func (c *Client) Apply(ctx context.Context, r Ref, object *unstructured.Unstruct
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	var applied *unstructured.Unstructured
-	err := c.again(ctx, "applying "+r.String(), func(ctx context.Context) (err error) {
+	err := c.again(ctx, "sending the "+r.Kind.Kind, func(ctx context.Context) (err error) {
 		applied, err = c.at(r).Apply(ctx, r.Name, object, options)
 		return err
 	})

@@ -1,8 +1,6 @@
 package clustercheck_test
 
 import (
-	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
@@ -12,8 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -132,7 +128,6 @@ spec: {updateStrategy: {type: RollingUpdate}, template: {metadata: {labels: {app
 }
 
 func uid(name string) string { return "u-" + name }
-
 func envPath(container, name string) fieldpath.Path {
 	return fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", container), "env", fieldpath.KeyByFields("name", name), "valueFrom")
 }
@@ -252,65 +247,4 @@ func (c *aCluster) checkAll() verify.Report {
 	c.options.Cluster = c.known
 	c.options.Now = func() time.Time { return time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC) }
 	return verify.Run(c.t.Context(), clustercheck.Checks(c.options), nil)
-}
-
-// ServeHTTP answers as an API server does, to reads alone.
-func (c *aCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	prefix := 2
-	if parts[0] == "apis" {
-		prefix = 3
-	}
-	namespace, rest := "", parts[prefix:]
-	if rest[0] == "namespaces" && len(rest) > 2 {
-		namespace, rest = rest[1], rest[2:]
-	}
-	c.reads[r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery]++
-	if slices.Contains(c.denied, rest[0]) {
-		answer(w, http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"`+rest[0]+` is forbidden: User \"u\" cannot get resource \"`+rest[0]+`\""}`)
-		return
-	}
-	var found []map[string]any
-	for _, o := range c.objects {
-		if strings.EqualFold(o.GetKind()+"s", rest[0]) && (namespace == "" || o.GetNamespace() == namespace) {
-			if len(rest) == 2 && o.GetName() == rest[1] {
-				data, _ := json.Marshal(o.Object)
-				answer(w, http.StatusOK, string(data))
-				return
-			}
-			if len(rest) == 1 && selected(o, r) {
-				found = append(found, o.Object)
-			}
-		}
-	}
-	if len(rest) == 2 {
-		answer(w, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
-		return
-	}
-	data, _ := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": found})
-	answer(w, http.StatusOK, strings.Replace(string(data), `"items":null`, `"items":[]`, 1))
-}
-
-func selected(o *unstructured.Unstructured, r *http.Request) bool {
-	byLabel, err1 := labels.Parse(r.URL.Query().Get("labelSelector"))
-	byField, err2 := fields.ParseSelector(r.URL.Query().Get("fieldSelector"))
-	return err1 == nil && err2 == nil && byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(fields.Set{"metadata.namespace": o.GetNamespace()})
-}
-
-func answer(w http.ResponseWriter, code int, body string) {
-	w.WriteHeader(code)
-	_, _ = w.Write([]byte(body))
-}
-
-func set(t *testing.T, o *unstructured.Unstructured, value any, path ...string) {
-	t.Helper()
-	check(t, unstructured.SetNestedField(o.Object, value, path...))
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
