@@ -77,6 +77,8 @@ type planner struct {
 	out    *Prepared
 	// revision is that of a namespace's Secret; none where it has none.
 	revision map[string]string
+	// patched are the namespaces that a revert looks through.
+	patched []string
 }
 
 // Prepare looks at a cluster and plans what is to change there. It writes

@@ -2,9 +2,9 @@ package addons
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,36 +23,61 @@ func patchable() []kube.Kind {
 // PrepareRevert looks through a cluster for everything that eksproxy has put
 // there, and plans to take it back. It needs no settings.
 func PrepareRevert(ctx context.Context, roll Rollout) (*Prepared, error) {
-	p := &planner{client: roll.Client, roll: roll, out: &Prepared{}}
+	p := &planner{client: roll.Client, roll: roll, out: &Prepared{}, patched: []string{Namespace}}
 	for _, k := range patchable() {
 		err := p.eachManaged(ctx, k, func(live *unstructured.Unstructured) error { return p.revertWorkload(k, live) })
 		if err != nil {
 			return p.out, err
 		}
 	}
-	// What the pods refer to goes last.
-	err := p.eachManaged(ctx, kube.ConfigMap(), func(live *unstructured.Unstructured) error { return p.revertStore(kube.ConfigMap(), live) })
-	if err != nil {
-		return p.out, err
+	// What the pods refer to goes last. It is read by name: a right to list
+	// ConfigMaps or Secrets is one to read them all.
+	for _, namespace := range p.patched {
+		for _, r := range carriers(namespace) {
+			live, err := p.client.Get(ctx, r)
+			if err == nil && live != nil {
+				err = p.ifApplied(r.Kind, live, func() error { return p.revertStore(r.Kind, live) })
+			}
+			if err != nil {
+				return p.out, err
+			}
+		}
 	}
-	// By its name: a right to list Secrets is one to read them all.
-	live, err := p.client.Get(ctx, kube.Ref{Kind: kube.Secret(), Namespace: Namespace, Name: SecretName})
-	if err != nil || live == nil || live.GetLabels()[LabelManaged] != "true" {
-		return p.out, err
+	return p.out, nil
+}
+
+// carriers are what carries settings in a namespace. A Secret is made in
+// kube-system alone.
+func carriers(namespace string) []kube.Ref {
+	refs := []kube.Ref{{Kind: kube.ConfigMap(), Namespace: namespace, Name: ConfigMapName}, {Kind: kube.ConfigMap(), Namespace: namespace, Name: CAConfigMapName}}
+	if namespace == Namespace {
+		refs = append(refs, kube.Ref{Kind: kube.Secret(), Namespace: namespace, Name: SecretName})
 	}
-	return p.out, p.revertStore(kube.Secret(), live)
+	return refs
 }
 
 // eachManaged calls each with every object of a kind that has our label.
 func (p *planner) eachManaged(ctx context.Context, k kube.Kind, each func(*unstructured.Unstructured) error) error {
 	return p.client.List(ctx, k, "", metav1.ListOptions{LabelSelector: LabelManaged + "=true"}, func(live *unstructured.Unstructured) error {
-		owners, err := podenv.ReadOwners(live)
-		if err == nil && !owners.Applied(Manager, fieldpath.MakePathOrDie("metadata", "labels", LabelManaged)) {
-			p.out.note("%s %s/%s is left alone: %v applied what eksproxy rendered; take it out there", k.Kind, live.GetNamespace(), live.GetName(), owners.Managers())
-			return nil
-		}
-		return errors.Join(err, each(live))
+		return p.ifApplied(k, live, func() error { return each(live) })
 	})
+}
+
+// ifApplied leaves alone what has our label from a file that somebody else
+// applied: they would put it back.
+func (p *planner) ifApplied(k kube.Kind, live *unstructured.Unstructured, then func() error) error {
+	if live.GetLabels()[LabelManaged] != "true" {
+		return nil
+	}
+	owners, err := podenv.ReadOwners(live)
+	if err != nil {
+		return err
+	}
+	if !owners.Applied(Manager, fieldpath.MakePathOrDie("metadata", "labels", LabelManaged)) {
+		p.out.note("%s %s/%s is left alone: %s applied what eksproxy rendered; take it out there", k.Kind, live.GetNamespace(), live.GetName(), strings.Join(owners.Managers(), ", "))
+		return nil
+	}
+	return then()
 }
 
 // revertWorkload plans to take our fields out of a workload.
@@ -62,6 +87,9 @@ func (p *planner) revertWorkload(k kube.Kind, live *unstructured.Unstructured) e
 	w, err := readWorkload(kube.Ref{Kind: k, Namespace: live.GetNamespace(), Name: live.GetName()}, live)
 	if err != nil {
 		return err
+	}
+	if !slices.Contains(p.patched, w.ref.Namespace) {
+		p.patched = append(p.patched, w.ref.Namespace)
 	}
 	c, err := p.change(w, Fields{}, "takes back what eksproxy set")
 	if err != nil {

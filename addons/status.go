@@ -167,11 +167,11 @@ func (s Status) applied() Condition {
 	case !s.Applied:
 		return condition(ConditionApplied, metav1.ConditionFalse, "NothingThere", "there is nothing of eksproxy's in this cluster")
 	case s.ConfigMap == "":
-		return condition(ConditionApplied, metav1.ConditionFalse, "ConfigMapMissing", "%s is missing, and %d workloads refer to it", settingsRef(), len(s.Workloads))
+		return condition(ConditionApplied, metav1.ConditionFalse, "ConfigMapMissing", "%s is missing, and workloads refer to it: %d", settingsRef(), len(s.Workloads))
 	case len(s.Workloads) == 0:
 		return condition(ConditionApplied, metav1.ConditionFalse, "NoWorkload", "no workload refers to %s", s.ConfigMap)
 	}
-	return condition(ConditionApplied, metav1.ConditionTrue, "Applied", "%d workloads have the variables", len(s.Workloads))
+	return condition(ConditionApplied, metav1.ConditionTrue, "Applied", "workloads with the variables: %d", len(s.Workloads))
 }
 
 func (s Status) inSync() Condition {

@@ -103,7 +103,7 @@ func TestStatusDocument(t *testing.T) {
 	}
 	want := `{"apiVersion":"eksproxy.dev/v1alpha1","kind":"AddonsStatus","applied":true,"settingsHash":"h1","configMap":"ConfigMap kube-system/proxy-environment-variables",` +
 		`"workloads":[{"component":"aws-node","object":"DaemonSet kube-system/aws-node","route":"in-cluster","owner":{"name":"EKS"},"hash":"h1","pods":{"desired":2,"current":2,"ready":2}}],` +
-		`"conditions":[{"type":"Applied","status":"True","reason":"Applied","message":"1 workloads have the variables"},` +
+		`"conditions":[{"type":"Applied","status":"True","reason":"Applied","message":"workloads with the variables: 1"},` +
 		`{"type":"InSync","status":"True","reason":"AsApplied","message":"all is as eksproxy set it"},` +
 		`{"type":"RolledOut","status":"True","reason":"Current","message":"no pod has an older template"}]}`
 	if diff := cmp.Diff(want, string(data)); diff != "" {
