@@ -9,10 +9,12 @@ CACHE := $(CURDIR)/.cache
 BIN := $(CACHE)/bin
 GOFLAGS_BUILD := -trimpath -tags urfave_cli_no_docs -ldflags '-s -w -X main.version=$(VERSION)'
 LINT := go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
+# The packages of integration/ that need a control plane, which mostly wait.
+CLUSTERS := addons|managed|fargate|controlplane
 # Each part of the tests prints how long it took.
 TIMED = @start=$$(date +%s); trap 'echo "== $@: $$(( $$(date +%s) - start )) s"' EXIT;
 
-.PHONY: help build agent demo demo-cluster setup kube test test-short unit clients integration verify generate lint tidy bench release clean
+.PHONY: help build agent demo demo-cluster setup kube test test-short unit clients integration clusters verify generate lint tidy bench release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,7 +40,7 @@ kube: ## build the control plane that the tests of a cluster talk to
 setup: ## install what the tests need: Debian packages (as root)
 	$(TIMED) integration/setup.sh
 
-test: setup kube unit clients integration ## run every test
+test: setup kube unit clients integration clusters ## run every test
 	@echo "== all tests passed"
 
 test-short: unit ## run the tests that need nothing installed
@@ -49,9 +51,13 @@ unit: ## unit and command tests, with the race detector, in random order
 clients: ## the models of NO_PROXY against the real clients
 	$(TIMED) go test -tags integration -timeout 30m -run TestConformance -v ./noproxy | grep -vE '^=== |^ *--- PASS'
 
-integration: agent kube ## tests against real parts: readers, metadata, nodes that boot, a control plane
-	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ ./userdata/ \
-	  && go test -tags integration -timeout 30m -shuffle=on -parallel 8 -run TestCluster ./internal/rollout && cd integration && go vet ./... && go test -timeout 40m -shuffle=on ./...
+integration: agent ## tests against real parts: readers, metadata, namespaces, nodes that boot
+	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ ./userdata/ && cd integration && go vet ./... \
+	  && go test -timeout 40m -shuffle=on $$(go list ./... | grep -vE '/($(CLUSTERS))$$')
+
+clusters: kube ## tests against a real control plane
+	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -parallel 8 -run TestCluster ./internal/rollout \
+	  && cd integration && go test -timeout 40m -shuffle=on -parallel 6 $$(go list ./... | grep -E '/($(CLUSTERS))$$')
 
 verify: generate lint tidy ## generate, format, lint and tidy, then demand a clean tree
 	@git diff --exit-code && test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean: commit what make verify changed"; exit 1; }

@@ -67,7 +67,7 @@ func TestGoneBetween(t *testing.T) {
 		t.Error("the new object was changed")
 	}
 	expect(t, 0, cp.Kubeconfig(), patch("--canary=off")...)
-	settled(t, cp)
+	settled(t, cp, awsNode, kubeProxy)
 }
 
 // anew deletes aws-node and installs it again, as a reinstalled add-on does.
