@@ -104,7 +104,7 @@ func (p *planner) authorities(ctx context.Context, namespace string) error {
 
 // store plans one ConfigMap.
 func (p *planner) store(ctx context.Context, s Store, reason string) error {
-	live, err := p.client.Get(ctx, s.Ref)
+	live, err := p.get(ctx, s.Ref)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,16 @@ type Options struct {
 	// controller looks after.
 	Adopt      bool `json:"adopt,omitempty"`
 	ForceOwned bool `json:"forceOwned,omitempty"`
+	// FargateNamespaces are workload namespaces, Fargate says which others are
+	// patched.
+	FargateNamespaces []string    `json:"fargateNamespaces,omitempty"`
+	Fargate           FargateMode `json:"fargate,omitempty"`
+	// AutoMode says whether NodeClasses are patched.
+	AutoMode AutoMode `json:"autoMode,omitempty"`
 	// MigrateEnvFrom takes the published recipe's envFrom entry out.
 	MigrateEnvFrom bool `json:"migrateEnvFrom,omitempty"`
+	// OwnedBy is who writes the configuration of EKS add-ons; empty is OwnedByAuto.
+	OwnedBy string `json:"addonsOwnedBy,omitempty"`
 	// Reason is kept as an annotation.
 	Reason string `json:"reason,omitempty"`
 }
@@ -39,9 +47,13 @@ type Options struct {
 type Desired struct {
 	Settings proxyconfig.Settings
 	Options  Options
-	Targets  []Target
+	// Cluster is what is known of the cluster.
+	Cluster facts.Cluster
+	Targets []Target
 	// Decisions say of each known component whether it needs the proxy.
 	Decisions []Decision
+	// Addons are the EKS add-ons of the cluster.
+	Addons []string
 	// Notes are what the reader must know beside the changes.
 	Notes []string
 }
@@ -67,17 +79,21 @@ func (t Target) String() string {
 	return t.Ref.String()
 }
 
-// Takes says whether a container gets the variables.
+// Takes says whether a container gets the variables: where none is named, every
+// one but those of a service mesh.
 func (t Target) Takes(container string) bool {
-	return len(t.Containers) == 0 || slices.Contains(t.Containers, container)
+	return len(t.Containers) == 0 && !isMesh(container) || slices.Contains(t.Containers, container)
 }
 
 // Want says what must be so in a cluster. Its errors are faults of the options
 // or the settings.
 func Want(s proxyconfig.Settings, c facts.Cluster, o Options) (Desired, error) {
-	d := Desired{Settings: s, Options: o}
-	if err := o.checkSecret(s); err != nil {
+	d := Desired{Settings: s, Options: o, Cluster: c}
+	if err := errors.Join(o.checkSecret(s), o.checkNamespaces(c), o.checkAutoMode()); err != nil {
 		return d, err
+	}
+	for _, a := range c.Addons {
+		d.Addons = append(d.Addons, a.Name)
 	}
 	for _, known := range Components() {
 		d.Decisions = append(d.Decisions, known.Decide(c))

@@ -157,6 +157,14 @@ func Owned(live *unstructured.Unstructured) (Fields, error) {
 	if err != nil {
 		return Fields{}, err
 	}
+	return owned(live, owners, t), nil
+}
+
+// owned is Owned where the owners of the fields and the template are read.
+func owned(live *unstructured.Unstructured, owners podenv.Owners, t corev1.PodTemplateSpec) Fields {
+	if !slices.Contains(owners.Managers(), Manager) {
+		return Fields{}
+	}
 	ours := func(path ...any) func(string) bool {
 		return func(key string) bool {
 			return owners.Applied(Manager, fieldpath.MakePathOrDie(append(slices.Clone(path), key)...))
@@ -193,7 +201,7 @@ func Owned(live *unstructured.Unstructured) (Fields, error) {
 			f.Volumes = append(f.Volumes, v)
 		}
 	}
-	return f.sorted(), nil
+	return f.sorted()
 }
 
 func below(path fieldpath.Path, parts ...any) fieldpath.Path {

@@ -37,6 +37,11 @@ func OwnerOf(object *unstructured.Unstructured) (Owner, error) {
 	if err != nil {
 		return Owner{}, err
 	}
+	return ownerOf(object, owners), nil
+}
+
+// ownerOf is OwnerOf where the owners of the fields are read.
+func ownerOf(object *unstructured.Unstructured, owners podenv.Owners) Owner {
 	managers := slices.DeleteFunc(owners.Managers(), func(m string) bool { return m == Manager })
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	has := func(names ...string) bool {
@@ -44,23 +49,23 @@ func OwnerOf(object *unstructured.Unstructured) (Owner, error) {
 	}
 	switch {
 	case annotations["argocd.argoproj.io/tracking-id"] != "":
-		return Owner{"Argo CD", "tracking id " + annotations["argocd.argoproj.io/tracking-id"], true}, nil
+		return Owner{"Argo CD", "tracking id " + annotations["argocd.argoproj.io/tracking-id"], true}
 	case labels["argocd.argoproj.io/instance"] != "":
-		return Owner{"Argo CD", "application " + labels["argocd.argoproj.io/instance"], true}, nil
+		return Owner{"Argo CD", "application " + labels["argocd.argoproj.io/instance"], true}
 	case has("argocd-controller", "argocd-application-controller"):
-		return Owner{"Argo CD", labels["app.kubernetes.io/instance"], true}, nil
+		return Owner{"Argo CD", labels["app.kubernetes.io/instance"], true}
 	case labels["kustomize.toolkit.fluxcd.io/name"] != "":
-		return Owner{"Flux", "Kustomization " + labels["kustomize.toolkit.fluxcd.io/namespace"] + "/" + labels["kustomize.toolkit.fluxcd.io/name"], true}, nil
+		return Owner{"Flux", "Kustomization " + labels["kustomize.toolkit.fluxcd.io/namespace"] + "/" + labels["kustomize.toolkit.fluxcd.io/name"], true}
 	case labels["helm.toolkit.fluxcd.io/name"] != "":
-		return Owner{"Flux", "HelmRelease " + labels["helm.toolkit.fluxcd.io/namespace"] + "/" + labels["helm.toolkit.fluxcd.io/name"], true}, nil
+		return Owner{"Flux", "HelmRelease " + labels["helm.toolkit.fluxcd.io/namespace"] + "/" + labels["helm.toolkit.fluxcd.io/name"], true}
 	case has("kustomize-controller", "helm-controller"):
-		return Owner{"Flux", "", true}, nil
+		return Owner{"Flux", "", true}
 	case has(eksManager):
-		return Owner{"EKS", "", false}, nil
+		return Owner{"EKS", "", false}
 	case annotations["meta.helm.sh/release-name"] != "":
-		return Owner{"Helm", "release " + annotations["meta.helm.sh/release-namespace"] + "/" + annotations["meta.helm.sh/release-name"], false}, nil
+		return Owner{"Helm", "release " + annotations["meta.helm.sh/release-namespace"] + "/" + annotations["meta.helm.sh/release-name"], false}
 	case len(managers) > 0:
-		return Owner{Name: managers[0]}, nil
+		return Owner{Name: managers[0]}
 	}
-	return Owner{Name: "nobody"}, nil
+	return Owner{Name: "nobody"}
 }

@@ -19,6 +19,7 @@ const (
 	UseStatus Use = "status"
 	UseRevert Use = "revert"
 	UseVerify Use = "verify"
+	UseRender Use = "render"
 )
 
 // Right is something that is done in Kubernetes with aws-node and kube-proxy, the
@@ -40,6 +41,14 @@ type Right struct {
 const (
 	OnlyCA     = "trustedCA"
 	OnlySecret = "--create-secret"
+	// OnlyNamespaces is no option alone: a namespace is named, labelled or found by
+	// a Fargate profile.
+	OnlyNamespaces = "workload namespaces"
+	// OnlyAutoMode is no option alone: EKS runs nodes.
+	OnlyAutoMode = "EKS Auto Mode"
+	// OnlyManaged is no option: EKS manages the add-on, and its configuration has a
+	// place for the variables.
+	OnlyManaged = "add-ons that EKS manages"
 )
 
 // Rights are the least rights in Kubernetes. A test runs the program with just
@@ -50,7 +59,7 @@ func Rights() []Right {
 	looking, rolling := []Use{UsePlan, UsePatch, UseVerify}, []Use{UsePatch, UseRevert}
 	everyone := []Use{UsePlan, UsePatch, UseStatus, UseRevert, UseVerify}
 	verbs := func(v ...string) []string { return v }
-	return []Right{
+	return slices.Concat([]Right{
 		{verbs("get"), "", "services", []string{"kubernetes"}, "default", looking, "", "the address of the API server inside the cluster, for NO_PROXY"},
 		{verbs("list"), "networking.k8s.io", "servicecidrs", nil, "", looking, "", "the ranges of services, for NO_PROXY"},
 		{verbs("get"), "", "configmaps", []string{"coredns", "kube-proxy"}, Namespace, looking, "", "the domain of the cluster, and the host of its API server"},
@@ -77,10 +86,13 @@ func Rights() []Right {
 		{verbs("delete"), "", "configmaps", []string{CAConfigMapName}, Namespace, []Use{UseRevert}, OnlyCA, "what eksproxy made"},
 		{verbs("get"), "", "configmaps", []string{CAConfigMapName}, Namespace, []Use{UseRevert}, "", "whether eksproxy made it"},
 		{verbs("get"), "", "secrets", []string{SecretName}, Namespace, []Use{UseRevert}, "", "whether eksproxy made it"},
+		{verbs("get"), "", "configmaps", []string{RecordName}, Namespace, []Use{UsePlan, UsePatch, UseStatus, UseRevert}, "", "what eksproxy has put into the configuration of add-ons"},
+		{verbs("create", "patch"), "", "configmaps", []string{RecordName}, Namespace, []Use{UsePatch}, OnlyManaged, "the record of that"},
+		{verbs("delete"), "", "configmaps", []string{RecordName}, Namespace, rolling, OnlyManaged, "the record of that"},
 		{verbs("get"), "", "secrets", []string{SecretName}, Namespace, []Use{UsePlan, UsePatch}, OnlySecret, "whether the credentials have changed"},
 		{verbs("create", "patch"), "", "secrets", []string{SecretName}, Namespace, []Use{UsePatch}, OnlySecret, "the credentials"},
 		{verbs("delete"), "", "secrets", []string{SecretName}, Namespace, []Use{UseRevert}, OnlySecret, "what eksproxy made"},
-	}
+	}, namespaceRights(), nodeClassRights())
 }
 
 // Action is one call to AWS.
@@ -107,6 +119,31 @@ func Actions() []Action {
 		{"ec2:DescribeVpcEndpoints", "*", uses, "which services have an endpoint in the VPC"},
 		{"ec2:DescribeVpcEndpointServices", "*", uses, "the names of those services"},
 		{"ec2:DescribeDhcpOptions", "*", uses, "the VPC's own domains"},
+	}
+}
+
+// ManagedActions are those that are needed beside, where add-ons that EKS manages
+// are configured. They are made with aws-node alone.
+func ManagedActions() []Action {
+	looking, changing := []Use{UsePlan, UsePatch, UseRevert}, []Use{UsePatch, UseRevert}
+	return []Action{
+		{"eks:DescribeCluster", "cluster", looking, "whether the kubeconfig leads to the cluster"},
+		{"eks:DescribeAddon", "addon", looking, "the configuration values"},
+		{"eks:DescribeAddonConfiguration", "*", looking, "the schema of the installed version"},
+		{"eks:UpdateAddon", "addon", changing, "the configuration values with the variables"},
+		{"eks:DescribeUpdate", "cluster", changing, "whether EKS has applied them"},
+		{"eks:DescribeUpdate", "addon", changing, "whether EKS has applied them"},
+		{"iam:PassRole", "role", changing, "the role of the add-on's service account, where it has one: it is given again as it is"},
+	}
+}
+
+// AheadActions are those that are needed beside, for what tells of versions of
+// add-ons: plan with --addon and --kubernetes-version, render for Terraform and
+// eksctl, and verify of add-ons that are configured.
+func AheadActions() []Action {
+	return []Action{
+		{"eks:DescribeAddonConfiguration", "*", []Use{UsePlan, UseRender, UseVerify}, "the schema of a version"},
+		{"eks:DescribeAddonVersions", "*", []Use{UsePlan}, "the versions that go with a Kubernetes to come, for --kubernetes-version"},
 	}
 }
 
@@ -152,13 +189,13 @@ func (r Right) rule() string {
 	return fmt.Sprintf("- {apiGroups: [%s], resources: [%s]%s, verbs: [%s]}\n", group, r.Resource, objects, strings.Join(r.Verbs, ", "))
 }
 
-// Policy is the IAM policy for one cluster, as JSON, one statement for each kind
-// of resource. Partition is the second word of the ARNs.
-func Policy(partition, region, account, cluster string) (string, error) {
+// Policy is the IAM policy of some actions for one cluster, as JSON, one statement
+// for each kind of resource. Partition is the second word of the ARNs.
+func Policy(all []Action, partition, region, account, cluster string) (string, error) {
 	var statements []any
 	var kinds []string
 	actions := map[string][]string{}
-	for _, a := range Actions() {
+	for _, a := range all {
 		if !slices.Contains(kinds, a.Resource) {
 			kinds = append(kinds, a.Resource)
 		}
@@ -169,7 +206,11 @@ func Policy(partition, region, account, cluster string) (string, error) {
 		if kind != "*" {
 			resource = fmt.Sprintf("arn:%s:eks:%s:%s:%s/%s", partition, region, account, kind, cluster)
 		}
-		if kind != "*" && kind != "cluster" {
+		switch kind {
+		case "*", "cluster":
+		case "role":
+			resource = fmt.Sprintf("arn:%s:iam::%s:role/*", partition, account)
+		default:
 			resource += "/*"
 		}
 		statements = append(statements, map[string]any{"Effect": "Allow", "Action": actions[kind], "Resource": resource})

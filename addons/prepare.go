@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/eksproxy/eksproxy/internal/kube"
 	"github.com/eksproxy/eksproxy/internal/rollout"
 	"github.com/eksproxy/eksproxy/plan"
@@ -20,7 +22,16 @@ type Prepared struct {
 	plan.Plan
 	// Decisions say of each known component whether it needs the proxy.
 	Decisions []Decision
-	steps     map[string]func(context.Context) error
+	// Ownership says of each target who owns its fields, and what an update by EKS
+	// would do to them.
+	Ownership []Ownership
+	// NotDone are what is to be done elsewhere: nothing is done for it here.
+	NotDone []string
+	steps   map[string]func(context.Context) error
+	// light are the changes that may be made beside others, with their stage.
+	light map[string]int
+	// say takes lines of progress; nil drops them.
+	say func(format string, args ...any)
 }
 
 var _ plan.Applier = (*Prepared)(nil)
@@ -33,9 +44,6 @@ func (p *Prepared) Apply(ctx context.Context, c plan.Change) error {
 	}
 	return step(ctx)
 }
-
-// Run carries the plan out, and stops at the first error.
-func (p *Prepared) Run(ctx context.Context) (plan.Outcome, error) { return p.Plan.Apply(ctx, p) }
 
 // add adds a change with what makes it.
 func (p *Prepared) add(c plan.Change, step func(context.Context) error) {
@@ -67,6 +75,8 @@ type Rollout struct {
 	NoWait bool
 	// Ask asks the user a question; nil where nobody is there to answer.
 	Ask func(question string) (bool, error)
+	// Managed says how add-ons that EKS manages are reached.
+	Managed Managed
 }
 
 // planner makes a plan for one cluster.
@@ -79,25 +89,27 @@ type planner struct {
 	revision map[string]string
 	// patched are the namespaces that a revert looks through.
 	patched []string
+	// texts are the fields of workloads as they are shown.
+	texts texts
+	// listed are objects that a list has told; nil is one that is not there.
+	listed map[kube.Ref]*unstructured.Unstructured
 }
 
 // Prepare looks at a cluster and plans what is to change there. It writes
 // nothing.
 func Prepare(ctx context.Context, roll Rollout, want Desired) (*Prepared, error) {
-	p := &planner{client: roll.Client, want: want, roll: roll, out: &Prepared{Decisions: want.Decisions}, revision: map[string]string{}}
+	p := &planner{client: roll.Client, want: want, roll: roll, out: &Prepared{Decisions: want.Decisions, say: roll.Tell}, revision: map[string]string{}, texts: texts{}}
 	p.out.SettingsHash = want.Settings.Hash()
 	p.out.Notes = slices.Clone(want.Notes)
 	found, err := p.find(ctx)
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return p.out, err
 	}
 	steps := []func(context.Context) error{}
 	for _, namespace := range namespacesOf(found) {
 		steps = append(steps, func(ctx context.Context) error { return p.stores(ctx, namespace) })
 	}
-	for _, w := range found {
-		steps = append(steps, func(context.Context) error { return p.workload(w) })
-	}
+	steps = append(steps, func(ctx context.Context) error { return p.components(ctx, found) }, func(ctx context.Context) error { return p.namespaces(ctx, found) }, p.nodeClasses)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return p.out, err

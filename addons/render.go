@@ -2,6 +2,7 @@ package addons
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,10 +33,14 @@ const (
 	Kustomize Format = "kustomize"
 	// Helm are values of the components' charts.
 	Helm Format = "helm"
+	// Terraform are configuration values of EKS add-ons, as locals.
+	Terraform Format = "terraform"
+	// Eksctl is a list of EKS add-ons with their configuration values.
+	Eksctl Format = "eksctl"
 )
 
 // Formats are all formats.
-func Formats() []Format { return []Format{Manifests, Kustomize, Helm} }
+func Formats() []Format { return []Format{Manifests, Kustomize, Helm, Terraform, Eksctl} }
 
 // RenderOptions are what is known beside what must be so. Nobody is asked.
 type RenderOptions struct {
@@ -45,6 +50,9 @@ type RenderOptions struct {
 	Workloads []facts.Workload
 	// Placeholders stand for facts that are missing, as HoldPlaces gave them.
 	Placeholders []Placeholder
+	// Addons are versions of EKS add-ons with their schemas: Terraform and Eksctl
+	// render those alone, and Helm says where one refuses a chart's values.
+	Addons []AddonVersion
 }
 
 // File is one rendered file.
@@ -78,7 +86,9 @@ func Render(d Desired, format Format, o RenderOptions) (Rendered, error) {
 	case Kustomize:
 		err = r.kustomize()
 	case Helm:
-		err = r.helm()
+		err = errors.Join(r.helm(), r.checkCharts())
+	case Terraform, Eksctl:
+		err = r.managed(format)
 	default:
 		err = fmt.Errorf("%q is no format; allowed: %v", format, Formats())
 	}
@@ -107,6 +117,12 @@ func (r *renderer) add(name, comments string, document any) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
+	r.addText(name, comments, text)
+	return nil
+}
+
+// addText adds a file: its comments, and a text.
+func (r *renderer) addText(name, comments string, text []byte) {
 	var named []string
 	for _, p := range r.options.Placeholders {
 		if bytes.Contains(text, []byte(p.Name)) {
@@ -117,7 +133,6 @@ func (r *renderer) add(name, comments string, document any) error {
 		comments += fillIn(templates.AddonsPlaceholders, map[string]string{"NAMES": strings.Join(named, ", ")})
 	}
 	r.out.Files = append(r.out.Files, File{name, append([]byte(comments), text...)})
-	return nil
 }
 
 // fillIn puts values for the words in percent signs.

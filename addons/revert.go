@@ -17,26 +17,38 @@ import (
 
 // patchable are the kinds that are looked through for fields of ours.
 func patchable() []kube.Kind {
-	return []kube.Kind{kube.DaemonSet(), kube.Deployment(), kube.StatefulSet()}
+	return []kube.Kind{kube.DaemonSet(), kube.Deployment(), kube.StatefulSet(), kube.ReplicaSet(), kube.CronJob()}
 }
 
 // PrepareRevert looks through a cluster for everything that eksproxy has put
 // there, and plans to take it back. It needs no settings.
 func PrepareRevert(ctx context.Context, roll Rollout) (*Prepared, error) {
-	p := &planner{client: roll.Client, roll: roll, out: &Prepared{}, patched: []string{Namespace}}
+	p := &planner{client: roll.Client, roll: roll, out: &Prepared{say: roll.Tell}, patched: []string{Namespace}, texts: texts{}}
+	if err := p.revertManaged(ctx); err != nil {
+		return p.out, err
+	}
 	for _, k := range patchable() {
 		err := p.eachManaged(ctx, k, func(live *unstructured.Unstructured) error { return p.revertWorkload(k, live) })
 		if err != nil {
 			return p.out, err
 		}
 	}
+	if err := p.revertNodeClasses(ctx); err != nil {
+		return p.out, err
+	}
+	if err := p.listCopies(ctx); err != nil {
+		return p.out, err
+	}
 	// What the pods refer to goes last. It is read by name: a right to list
 	// ConfigMaps or Secrets is one to read them all.
 	for _, namespace := range p.patched {
 		for _, r := range carriers(namespace) {
-			live, err := p.client.Get(ctx, r)
+			live, err := p.get(ctx, r)
 			if err == nil && live != nil {
 				err = p.ifApplied(r.Kind, live, func() error { return p.revertStore(r.Kind, live) })
+				if namespace != Namespace {
+					p.out.together("store:"+r.String(), stageRevertStores)
+				}
 			}
 			if err != nil {
 				return p.out, err
@@ -96,6 +108,13 @@ func (p *planner) revertWorkload(k kube.Kind, live *unstructured.Unstructured) e
 		return err
 	}
 	c.Action, c.Undo = plan.Update, "eksproxy addons patch"
+	_, migrated := live.GetAnnotations()[AnnotationEnvFrom]
+	if w.light() && !migrated {
+		w = w.slim()
+		p.out.add(c, func(ctx context.Context) error { return p.put(ctx, w, Fields{}) })
+		p.out.together(c.ID, stageRevert)
+		return nil
+	}
 	p.out.add(c, func(ctx context.Context) error {
 		return p.roll.undo(ctx, w, func(ctx context.Context) error {
 			if _, err := p.client.Edit(ctx, w.ref, live.GetUID(), Manager, giveEntries); err != nil {

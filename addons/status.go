@@ -32,6 +32,10 @@ type Status struct {
 	ConfigMap string           `json:"configMap,omitempty"`
 	Drift     []Drift          `json:"drift,omitempty"`
 	Workloads []WorkloadStatus `json:"workloads"`
+	// Namespaces are the workload namespaces that have a ConfigMap of ours.
+	Namespaces []NamespaceStatus `json:"namespaces,omitempty"`
+	// NodeClasses are those of EKS Auto Mode with fields of ours.
+	NodeClasses []NodeClassStatus `json:"nodeClasses,omitempty"`
 	// Conditions sum it up, in the form that Kubernetes gives them.
 	Conditions []Condition `json:"conditions"`
 }
@@ -120,7 +124,14 @@ func ReadStatus(ctx context.Context, client *kube.Client) (Status, error) {
 			return s, err
 		}
 	}
-	s.Applied = s.Applied || len(s.Workloads) > 0
+	managed, err := managedStatus(ctx, client)
+	if s.Workloads = append(s.Workloads, managed...); err != nil {
+		return s, err
+	}
+	if err := s.readBeside(ctx, client); err != nil {
+		return s, err
+	}
+	s.Applied = s.Applied || len(s.Workloads)+len(s.Namespaces)+len(s.NodeClasses) > 0
 	s.Conditions = []Condition{s.applied(), s.inSync(), s.rolledOut()}
 	return s, nil
 }
@@ -143,17 +154,25 @@ func workloadStatus(ctx context.Context, client *kube.Client, live *unstructured
 	if out.Drift, err = Drifted(live); err != nil {
 		return out, err
 	}
-	pods, err := rollout.Pods(ctx, client, live, AnnotationHash)
-	if kube.Undecided(err) {
-		out.Pods.Unknown = err.Error()
+	if w.ref.Kind != kube.DaemonSet() && w.pods() == 0 { // nor has a CronJob pods of its own
 		return out, nil
 	}
-	if err != nil {
-		return out, err
+	out.Pods, err = podsStatus(ctx, client, live)
+	return out, err
+}
+
+// podsStatus counts the pods of a workload.
+func podsStatus(ctx context.Context, client *kube.Client, live *unstructured.Unstructured) (PodsStatus, error) {
+	pods, err := rollout.Pods(ctx, client, live, AnnotationHash)
+	if kube.Undecided(err) {
+		return PodsStatus{Unknown: err.Error()}, nil
 	}
-	out.Pods = PodsStatus{Desired: pods.Desired, Current: pods.Updated, Ready: pods.Ready}
+	if err != nil {
+		return PodsStatus{}, err
+	}
+	out := PodsStatus{Desired: pods.Desired, Current: pods.Updated, Ready: pods.Ready}
 	for _, p := range pods.Stale {
-		out.Pods.Stale = append(out.Pods.Stale, StalePod{p.Name, p.Node})
+		out.Stale = append(out.Stale, StalePod{p.Name, p.Node})
 	}
 	return out, nil
 }
@@ -166,8 +185,10 @@ func (s Status) applied() Condition {
 	switch {
 	case !s.Applied:
 		return condition(ConditionApplied, metav1.ConditionFalse, "NothingThere", "there is nothing of eksproxy's in this cluster")
-	case s.ConfigMap == "":
+	case s.ConfigMap == "" && len(s.Workloads) > 0:
 		return condition(ConditionApplied, metav1.ConditionFalse, "ConfigMapMissing", "%s is missing, and workloads refer to it: %d", settingsRef(), len(s.Workloads))
+	case len(s.Workloads) == 0 && len(s.NodeClasses) > 0:
+		return condition(ConditionApplied, metav1.ConditionTrue, "Applied", "%d NodeClasses have the proxy", len(s.NodeClasses))
 	case len(s.Workloads) == 0:
 		return condition(ConditionApplied, metav1.ConditionFalse, "NoWorkload", "no workload refers to %s", s.ConfigMap)
 	}
@@ -190,6 +211,7 @@ func (s Status) inSync() Condition {
 			changed = append(changed, fmt.Sprintf("%s has settings %s, and the ConfigMap %s", w.Object, w.Hash, s.SettingsHash))
 		}
 	}
+	changed = append(changed, s.changedBeside()...)
 	if len(changed) > 0 {
 		return condition(ConditionInSync, metav1.ConditionFalse, "Drifted", "%s", strings.Join(changed, "; "))
 	}

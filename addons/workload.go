@@ -38,11 +38,8 @@ func readWorkload(r kube.Ref, live *unstructured.Unstructured) (*workload, error
 	if w.owners, err = podenv.ReadOwners(live); err != nil {
 		return nil, err
 	}
-	if w.owner, err = OwnerOf(live); err != nil {
-		return nil, err
-	}
-	w.now, err = Owned(live)
-	return w, err
+	w.owner, w.now = ownerOf(live, w.owners), owned(live, w.owners, w.template)
+	return w, nil
 }
 
 func (w *workload) containers() []string {
@@ -149,12 +146,13 @@ func (d Desired) fields(t Target, w *workload, revision string) (Fields, []Left)
 	return f.sorted(), left
 }
 
-// workload plans the change of one workload.
-func (p *planner) workload(f found) error {
+// wanted are the fields of one workload, and whether it is to have any; the notes
+// say what it is not to have.
+func (p *planner) wanted(f found) (Fields, bool) {
 	if f.owner.GitOps && !p.want.Options.ForceOwned {
 		p.out.note("%s is left alone: it belongs to %s, which would take the change back; commit there what eksproxy addons render --for kustomize %s prints, or give --force-owned",
 			f.Ref, f.owner, f.flag())
-		return nil
+		return Fields{}, false
 	}
 	want, left := p.want.fields(f.Target, f.workload, p.revision[f.Ref.Namespace])
 	for _, l := range left {
@@ -165,6 +163,15 @@ func (p *planner) workload(f found) error {
 	}
 	if len(want.Containers) == 0 {
 		p.out.note("%s is left alone: every variable is set by others", f.Ref)
+		return Fields{}, false
+	}
+	return want, true
+}
+
+// workload plans the change of one workload.
+func (p *planner) workload(f found) error {
+	want, ok := p.wanted(f)
+	if !ok {
 		return nil
 	}
 	c, err := p.change(f.workload, want, "sets the proxy's variables in "+strings.Join(names(want), ", ")+"; the object belongs to "+f.owner.String())
@@ -197,25 +204,17 @@ func names(f Fields) []string {
 // change is the plan's line of one workload.
 func (p *planner) change(w *workload, want Fields, reason string) (plan.Change, error) {
 	c := plan.Change{ID: "workload:" + w.ref.String(), Target: w.ref.String(), Action: plan.Update, Reason: reason, Undo: undo, Disruption: w.disruption(p.roll.Options.Roll)}
-	before, err := w.now.YAML()
-	if err != nil {
+	var err1, err2 error
+	c.Before, err1 = p.texts.value(w.now)
+	c.After, err2 = p.texts.value(want)
+	if err := errors.Join(err1, err2); err != nil {
 		return c, err
-	}
-	after, err := want.YAML()
-	if err != nil {
-		return c, err
-	}
-	if before != "" {
-		c.Before = &plan.Value{Content: plan.NewContent([]byte(before))}
-	}
-	if after != "" {
-		c.After = &plan.Value{Content: plan.NewContent([]byte(after))}
 	}
 	held, isHeld := rollout.Held(w.live)
 	switch {
 	case isHeld && p.roll.Options.Roll != rollout.RollNever:
 		c.Reason += "; its update strategy is held since a run that did not end, and is given back: " + held
-	case before == after:
+	case sameText(c.Before, c.After):
 		c.Action, c.Disruption, c.Undo = plan.Unchanged, "none", ""
 	}
 	return c, nil

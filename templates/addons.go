@@ -22,6 +22,12 @@ var (
 	// AddonsList says what Helm does to a list of values.
 	//go:embed addons/list.yaml
 	AddonsList string
+	// AddonsTerraform heads the values of EKS add-ons for Terraform.
+	//go:embed addons/terraform.tf
+	AddonsTerraform string
+	// AddonsEksctl heads a list of EKS add-ons for eksctl.
+	//go:embed addons/eksctl.yaml
+	AddonsEksctl string
 	// AddonsSecret says how the Secret is made that a file refers to.
 	//go:embed addons/secret.yaml
 	AddonsSecret string

@@ -39,8 +39,9 @@ func (p *program) addonsCommand() *cli.Command {
 				Description: "Examples:\n" +
 					"  eksproxy addons plan --cluster prod --region eu-west-1 --http-proxy http://proxy.example:3128\n" +
 					"  eksproxy addons plan --context prod --config proxy.yaml --diff\n" +
-					"  eksproxy addons plan --context prod --config proxy.yaml --out plan.json -o markdown",
-				Flags: flags(settings, rolling, []cli.Flag{
+					"  eksproxy addons plan --context prod --config proxy.yaml --out plan.json -o markdown\n" +
+					"  eksproxy addons plan --cluster prod --region eu-west-1 --config proxy.yaml --kubernetes-version 1.36",
+				Flags: flags(settings, namespaceFlags(), managedFlags(), aheadFlags(), rolling, []cli.Flag{
 					&cli.StringFlag{Name: "out", Usage: "write the plan to `FILE`, to be approved and given to patch --plan"},
 					&cli.BoolFlag{Name: "exit-code", Usage: "exit with 1 where there is something to do", DisableDefaultText: true},
 					&cli.BoolFlag{Name: "diff", Usage: "show each difference in full, as a table's second part", DisableDefaultText: true},
@@ -54,7 +55,7 @@ func (p *program) addonsCommand() *cli.Command {
 					"  eksproxy addons patch --cluster prod --region eu-west-1 --http-proxy http://proxy.example:3128\n" +
 					"  eksproxy addons patch --context prod --config proxy.yaml --create-secret --credentials-file login --yes\n" +
 					"  eksproxy addons patch --kubeconfig prod.yaml --plan plan.json --reason CHG0012",
-				Flags: flags(settings, rolling, writeFlags(), []cli.Flag{
+				Flags: flags(settings, namespaceFlags(), managedFlags(), rolling, writeFlags(), []cli.Flag{
 					&cli.StringFlag{Name: flagPlan, Usage: "`FILE` that plan --out wrote: do just that, or nothing where something has moved"},
 					&cli.StringFlag{Name: flagReason, Usage: "`TEXT` that is kept with what was done: the number of the change"},
 					outputFlag("table", "json", "yaml", "markdown"),
@@ -65,7 +66,7 @@ func (p *program) addonsCommand() *cli.Command {
 			{
 				Name: "revert", Usage: "take back what patch did, and nothing else",
 				Description: "Examples:\n  eksproxy addons revert --context prod --dry-run\n  eksproxy addons revert --context prod\n  eksproxy addons revert --kubeconfig prod.yaml --yes",
-				Flags:       flags(connectionFlags(), rolling, writeFlags(), []cli.Flag{outputFlag("table", "json", "yaml", "markdown")}),
+				Flags:       flags(connectionFlags(), revertFlags(), rolling, writeFlags(), []cli.Flag{outputFlag("table", "json", "yaml", "markdown")}),
 				Action:      noArgs(p.addonsRevert),
 			},
 			p.addonsRenderCommand(settings),
@@ -101,9 +102,11 @@ func addonsOptions() []cli.Flag {
 
 func addonsOptionsOf(c *cli.Context) addons.Options {
 	return addons.Options{
+		FargateNamespaces: c.StringSlice(flagFargateNamespaces), Fargate: addons.FargateMode(c.String(flagFargate)), AutoMode: addons.AutoMode(c.String(flagAutoMode)),
 		Components: c.StringSlice("component"), Workloads: c.StringSlice("workload"), Skip: c.StringSlice("skip"),
 		CredentialsSecret: c.String("credentials-secret"), CreateSecret: c.Bool("create-secret"),
 		Adopt: c.Bool("adopt"), ForceOwned: c.Bool("force-owned"), MigrateEnvFrom: c.Bool("migrate-env-from"), Reason: c.String(flagReason),
+		OwnedBy: c.String(flagOwnedBy),
 	}
 }
 
@@ -235,12 +238,14 @@ func (p *program) prepareAddons(c *cli.Context, w *addonsWalk) (*addons.Prepared
 	if w.target.Kube == nil {
 		return nil, usagef("no Kubernetes cluster is named: give --kubeconfig FILE or --context NAME (aws eks update-kubeconfig --name CLUSTER writes one); eksproxy addons render needs none")
 	}
-	prepared, err := addons.Prepare(c.Context, p.rollout(c, w.target.Kube), w.want)
+	roll := p.rollout(c, w.target.Kube)
+	roll.Managed = p.managed(c, w.target)
+	prepared, err := addons.Prepare(c.Context, roll, w.want)
 	if err != nil {
 		return nil, clusterError(err)
 	}
-	if len(prepared.Changes) == 0 && w.cluster.AutoMode {
-		p.talk.Note("EKS Auto Mode runs this cluster's nodes: aws-node, kube-proxy and CoreDNS are in their image, and there is nothing to patch (docs/auto-mode.md)")
+	if w.cluster.AutoMode {
+		p.talk.Note("EKS Auto Mode runs nodes of this cluster: aws-node, kube-proxy and CoreDNS are in their image, and their proxy stands in NodeClasses (docs/auto-mode.md)")
 	}
 	in := addonsInputs{Settings: w.merged.Flatten("addons"), Options: w.want.Options}
 	in.Options.Reason = ""
@@ -253,6 +258,9 @@ func (p *program) prepareAddons(c *cli.Context, w *addonsWalk) (*addons.Prepared
 }
 
 func (p *program) addonsPlan(c *cli.Context) error {
+	if looksAhead(c) {
+		return p.addonsAhead(c)
+	}
 	w, err := p.walkAddons(c, nil)
 	if err != nil {
 		return err
@@ -267,7 +275,7 @@ func (p *program) addonsPlan(c *cli.Context) error {
 	if err := p.showClusterPlan(c, prepared); err != nil {
 		return err
 	}
-	if c.Bool("exit-code") && len(prepared.Pending()) > 0 {
+	if c.Bool("exit-code") && len(prepared.Pending())+len(prepared.NotDone) > 0 {
 		return errNo
 	}
 	return nil
@@ -278,8 +286,8 @@ func (p *program) showClusterPlan(c *cli.Context, prepared *addons.Prepared) err
 	if c.String(flagOutput) == "markdown" {
 		return prepared.WriteMarkdown(p.Out)
 	}
-	return p.write(c.String(flagOutput), prepared.Plan, func(w io.Writer) error {
-		if err := errors.Join(prepared.WriteTable(w), decisionsTable(w, prepared.Decisions)); err != nil || !c.Bool("diff") {
+	return p.write(c.String(flagOutput), planDoc{prepared}, func(w io.Writer) error {
+		if err := errors.Join(prepared.WriteTable(w), decisionsTable(w, prepared.Decisions), addons.WriteOwnership(w, prepared.Ownership)); err != nil || !c.Bool("diff") {
 			return err
 		}
 		for _, change := range prepared.Pending() {
@@ -317,7 +325,9 @@ func (p *program) addonsRevert(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	prepared, err := addons.PrepareRevert(c.Context, p.rollout(c, target.Kube))
+	roll := p.rollout(c, target.Kube)
+	roll.Managed = p.managed(c, target)
+	prepared, err := addons.PrepareRevert(c.Context, roll)
 	if err != nil {
 		return clusterError(err)
 	}
@@ -341,7 +351,7 @@ func (p *program) runCluster(c *cli.Context, t clusterTarget, prepared *addons.P
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%w; the next run goes on where this one ended, and eksproxy addons revert takes it back", err)
 	}
-	return errors.Join(rolloutError(err), p.showClusterOutcome(c, prepared, outcome))
+	return errors.Join(rolloutError(err), p.showClusterOutcome(c, prepared, outcome), notDone(prepared))
 }
 
 // rolloutError gives an error of a rollout its exit code.
@@ -363,7 +373,7 @@ func clusterError(err error) error {
 		return err
 	case addons.IsOption(err):
 		return usage(err)
-	case kube.Undecided(err):
+	case kube.Undecided(err), addons.Unanswered(err):
 		return codeError{exitUndecided, fmt.Errorf("%w; nothing was written", err)}
 	}
 	return err

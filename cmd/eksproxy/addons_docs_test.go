@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,9 @@ func rolesText(t *testing.T, _ []string) string {
 		{name + "-view", "To look: `addons plan`, `addons status`, `verify cluster`.", addons.Right.Reads},
 		{name, "To change: `addons patch` and `addons revert`, and everything above.", func(r addons.Right) bool { return r.Only == "" }},
 		{name + "-trusted-ca", "Beside that, where `trustedCA` is set:", func(r addons.Right) bool { return r.Only == addons.OnlyCA }},
+		{name + "-managed", "Beside that, where EKS manages add-ons:", func(r addons.Right) bool { return r.Only == addons.OnlyManaged }},
+		{name + "-namespaces", "Beside that, for workload namespaces:", func(r addons.Right) bool { return r.Only == addons.OnlyNamespaces }},
+		{name + "-auto-mode", "Beside that, where EKS Auto Mode runs nodes:", func(r addons.Right) bool { return r.Only == addons.OnlyAutoMode }},
 		{name + "-create-secret", "Beside that, for `--create-secret`:", func(r addons.Right) bool { return r.Only == addons.OnlySecret }},
 	} {
 		fmt.Fprintf(&b, "\n%s\n\n```yaml\n%s```\n", block.says, addons.Roles(block.role, block.role, block.needed))
@@ -57,7 +61,7 @@ func actionsTable(t *testing.T, _ []string) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("| action | resource | used by | why |\n| --- | --- | --- | --- |\n")
-	for _, a := range addons.Actions() {
+	for _, a := range slices.Concat(addons.Actions(), addons.ManagedActions(), addons.AheadActions()) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", a.Name, strings.Replace(a.Resource, "*", "`*`", 1), names(a.Uses), cell(a.Why))
 	}
 	return b.String()
@@ -65,7 +69,21 @@ func actionsTable(t *testing.T, _ []string) string {
 
 func policyText(t *testing.T, _ []string) string {
 	t.Helper()
-	text, err := addons.Policy("aws", "eu-west-1", "123456789012", "demo")
+	text, err := addons.Policy(addons.Actions(), "aws", "eu-west-1", "123456789012", "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	managed, err := addons.Policy(addons.ManagedActions(), "aws", "eu-west-1", "123456789012", "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "```json\n" + text + "```\n\nBeside that, where add-ons that EKS manages are [configured](managed-addons.md), with the ARNs of their roles in the last statement:\n\n```json\n" + managed + "```\n"
+}
+
+// aheadPolicyText is the policy for versions of add-ons.
+func aheadPolicyText(t *testing.T, _ []string) string {
+	t.Helper()
+	text, err := addons.Policy(addons.AheadActions(), "aws", "eu-west-1", "123456789012", "demo")
 	if err != nil {
 		t.Fatal(err)
 	}

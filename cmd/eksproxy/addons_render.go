@@ -27,14 +27,17 @@ func (p *program) addonsRenderCommand(settings []cli.Flag) *cli.Command {
 	return &cli.Command{
 		Name: "render", Usage: "write files for GitOps that say what patch would do",
 		Description: "The network comes from flags, --config and --facts; a cluster is asked only where --cluster, --kubeconfig or --context names it here.\n" +
-			"What is not known stands in the files by a name that begins with EKSPROXY_, and they cannot be used until it is filled in.\n\n" +
+			"What is not known stands in the files by a name that begins with EKSPROXY_, and they cannot be used until it is filled in.\n" +
+			"For terraform and eksctl AWS is asked for the schemas of the add-ons' versions, which needs no cluster.\n\n" +
 			"Examples:\n" +
 			"  eksproxy addons render --for manifests --config proxy.yaml --facts cluster.json\n" +
 			"  eksproxy addons render --for kustomize --out overlays/prod/eksproxy --config proxy.yaml --context prod\n" +
-			"  eksproxy addons render --for helm --out values --config proxy.yaml --facts cluster.json --component karpenter --skip kube-proxy",
+			"  eksproxy addons render --for helm --out values --config proxy.yaml --facts cluster.json --component karpenter --skip kube-proxy\n" +
+			"  eksproxy addons render --for terraform --out . --config proxy.yaml --region eu-west-1 --addon vpc-cni=v1.21.1-eksbuild.1",
 		Flags: flags(settings, []cli.Flag{
 			&cli.StringFlag{Name: flagLauncher, Usage: "what reads the files; allowed: " + names(addons.Formats())},
 			&cli.StringFlag{Name: "out", Usage: "write the files into `DIR`; files there that are not eksproxy's are never replaced (default: all of them on standard output)"},
+			addonFlag("`NAME=VERSION` of an EKS add-on whose configuration values are rendered (default: those of the cluster or of --facts)"),
 			&cli.StringSliceFlag{Name: flagContainers, Usage: "`NAMESPACE/KIND/NAME=CONTAINER,...`: the containers of a --workload, with init: before an init container; repeat the flag"},
 		}),
 		Action: noArgs(p.addonsRender),
@@ -50,6 +53,9 @@ func (p *program) addonsRender(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if options.Addons, err = p.renderedVersions(c, format, w); err != nil {
+		return err
+	}
 	out, err := addons.Render(w.want, format, options)
 	if err != nil {
 		return usage(err)
@@ -62,6 +68,10 @@ func (p *program) addonsRender(c *cli.Context) error {
 	}
 	if dir := c.String("out"); dir != "" {
 		return p.writeRendered(dir, out.Files)
+	}
+	if managesAddons(format) && len(out.Files) == 1 { // for a redirection into a file of the reader's
+		_, err := p.Out.Write(out.Files[0].Data)
+		return err
 	}
 	for _, f := range out.Files {
 		if _, err := fmt.Fprintf(p.Out, "---\n# %s\n%s", f.Name, f.Data); err != nil {
@@ -98,7 +108,11 @@ func (p *program) walkRender(c *cli.Context) (*addonsWalk, addons.RenderOptions,
 	if err != nil {
 		return nil, o, err
 	}
-	w.want, err = addons.Want(cfg.Settings(list.Entries), o.Cluster, addonsOptionsOf(c))
+	wishes, err := renderedOptions(c)
+	if err != nil {
+		return nil, o, usage(err)
+	}
+	w.want, err = addons.Want(cfg.Settings(list.Entries), o.Cluster, wishes)
 	return w, o, usage(err)
 }
 

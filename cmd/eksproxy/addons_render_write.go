@@ -75,7 +75,7 @@ func (p *program) noteOld(root *rootfs.Root, files []addons.File) error {
 		return fmt.Errorf("looking for old files: %w", err)
 	}
 	for _, name := range there {
-		if !strings.HasSuffix(name, ".yaml") || slices.ContainsFunc(files, func(f addons.File) bool { return f.Name == name }) {
+		if !strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".tf") || slices.ContainsFunc(files, func(f addons.File) bool { return f.Name == name }) {
 			continue
 		}
 		if old, err := root.Read("/" + name); err == nil && isRendered(old.Data) {

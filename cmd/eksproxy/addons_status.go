@@ -75,6 +75,7 @@ func addonsStatusTable(w io.Writer, s addons.Status) error {
 	if len(s.Workloads) > 0 {
 		fmt.Fprintln(tab)
 	}
+	namespacesTable(tab, s)
 	for _, line := range addonsStatusLines(s) {
 		fmt.Fprintln(tab, line)
 	}
@@ -102,7 +103,7 @@ func addonsStatusLines(s addons.Status) []string {
 			lines = append(lines, fmt.Sprintf("%s: pod %s on node %s has an older template", l.Object, p.Name, p.Node))
 		}
 	}
-	return lines
+	return append(lines, namespaceLines(s)...)
 }
 
 // podsText is "3 of 3 current, 3 ready".
@@ -137,6 +138,12 @@ func addonsStatusMarkdown(w io.Writer, s addons.Status) error {
 	b.WriteString("\n| workload | route | settings | pods | owner |\n| --- | --- | --- | --- | --- |\n")
 	for _, l := range s.Workloads {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", escape(l.Object), l.Route, escape(l.Hash), podsText(l.Pods), escape(l.Owner.String()))
+	}
+	for _, n := range s.Namespaces {
+		fmt.Fprintf(&b, "\n- namespace %s, settings %s", escape(n.Namespace), escape(n.Hash))
+	}
+	for _, n := range s.NodeClasses {
+		fmt.Fprintf(&b, "\n- NodeClass %s, settings %s", escape(n.Name), escape(n.Hash))
 	}
 	for _, line := range addonsStatusLines(s) {
 		b.WriteString("\n- " + escape(line))

@@ -189,7 +189,7 @@ func generated(t *testing.T, name string, old []string) []string {
 	t.Helper()
 	makers := map[string]func(*testing.T, []string) string{
 		"apply flags": applyFlags, "fields": fieldTable, "files": fileTable, "entries": entryTable, "bug reports": bugTable, "node checks": checkTable, "cluster checks": clusterCheckTable,
-		"dependencies": dependencyTable, "rights in Kubernetes": rightsTable, "roles": rolesText, "actions in AWS": actionsTable, "policy": policyText, "charts": chartTable, "clients": clientTable, "client answers": probeTable, "lint codes": lintTable,
+		"dependencies": dependencyTable, "rights in Kubernetes": rightsTable, "roles": rolesText, "actions in AWS": actionsTable, "policy": policyText, "policy of versions": aheadPolicyText, "charts": chartTable, "clients": clientTable, "client answers": probeTable, "lint codes": lintTable,
 	}
 	maker := makers[name]
 	if maker == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/urfave/cli/v2"
 
 	"github.com/eksproxy/eksproxy/addons"
@@ -43,7 +44,8 @@ func verifyClusterFlags() []cli.Flag {
 	options := slices.DeleteFunc(addonsOptions(), func(f cli.Flag) bool {
 		return !slices.Contains([]string{"component", "workload", "skip", "credentials-secret", "create-secret"}, f.Names()[0])
 	})
-	return flags(addonsSettings(), options, clusterFlags(), []cli.Flag{outputFlag("table", "json", "yaml", "markdown")})
+	spaces := slices.DeleteFunc(namespaceFlags(), func(f cli.Flag) bool { return f.Names()[0] == flagAutoMode })
+	return flags(addonsSettings(), options, spaces, clusterFlags(), []cli.Flag{outputFlag("table", "json", "yaml", "markdown")})
 }
 
 // verifyHere checks the cluster, unless this is a node: there it could be meant
@@ -83,6 +85,9 @@ func (p *program) verifyCluster(c *cli.Context) error {
 		place.Cluster.Overlay(&known.Node)
 	}
 	o := clustercheck.Options{Client: target.Kube, Cluster: known, Patch: applyAgain(c, "eksproxy addons patch")}
+	if target.AWS != nil {
+		o.Schemas = schemasOf(eks.NewFromConfig(*target.AWS))
+	}
 	if unread == nil {
 		if o.Wanted, err = p.wantedCluster(c, merged, known); err != nil {
 			return err

@@ -72,6 +72,12 @@ func newRequest(r *http.Request) Request {
 		out.Resource += "/" + parts[2]
 	}
 	out.Verb = verb(r, out.Name)
+	// A list of one name is asked for by that name, as RBAC takes it.
+	for field := range strings.SplitSeq(r.URL.Query().Get("fieldSelector"), ",") {
+		if name, ok := strings.CutPrefix(field, "metadata.name="); ok {
+			out.Name = name
+		}
+	}
 	return out
 }
 

@@ -136,7 +136,9 @@ func (s *subject) carries(ctx context.Context, w *workload, t wish) []verify.Fin
 				return one(cannot(w.ref.String(), err))
 			}
 			if !v.set {
-				gone = append(gone, name)
+				if !ownForm(w, c, name) {
+					gone = append(gone, name)
+				}
 			} else if why := s.wrongFor(ctx, w, name, v); why != "" {
 				wrong = append(wrong, fmt.Sprintf("%s, set by %s, %s", name, s.setter(w, c, name), why))
 			}

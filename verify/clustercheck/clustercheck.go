@@ -27,6 +27,9 @@ type Options struct {
 	// Patch is the command that remedies name, as it was given its settings;
 	// empty is "eksproxy addons patch".
 	Patch string
+	// Schemas reads the schema of a version of an EKS add-on; nil where AWS is not
+	// asked.
+	Schemas func(ctx context.Context, addon, version string) (*addons.Schema, error)
 	// Now is the clock; nil is the real one.
 	Now func() time.Time
 }

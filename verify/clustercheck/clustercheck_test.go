@@ -79,7 +79,7 @@ func TestViewRights(t *testing.T) {
 // Rights that view has are needed: without them the answer is unknown.
 func TestDenied(t *testing.T) {
 	for resource, want := range map[string][]string{
-		"configmaps": {"CLUSTER002", "CLUSTER003", "CLUSTER004", "CLUSTER005", "CLUSTER006", "CLUSTER007", "CLUSTER008", "CLUSTER009", "CLUSTER010", "CLUSTER011", "CLUSTER017", "CLUSTER018", "CLUSTER019", "CLUSTER020"},
+		"configmaps": {"CLUSTER002", "CLUSTER003", "CLUSTER004", "CLUSTER005", "CLUSTER006", "CLUSTER007", "CLUSTER008", "CLUSTER009", "CLUSTER010", "CLUSTER011", "CLUSTER017", "CLUSTER018", "CLUSTER019", "CLUSTER020", "CLUSTER040", "CLUSTER044"},
 		"pods":       {"CLUSTER015"},
 		"services":   {"CLUSTER007"},
 	} {

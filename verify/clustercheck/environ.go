@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/eksproxy/eksproxy/addons"
-	"github.com/eksproxy/eksproxy/internal/kube"
 	"github.com/eksproxy/eksproxy/internal/podenv"
 )
 
@@ -59,7 +58,10 @@ func (s *subject) ofItem(ctx context.Context, namespace string, e corev1.EnvVar)
 // is the finding of the ConfigMap's own checks.
 func (s *subject) ofKey(ctx context.Context, namespace, name, key string) (variable, error) {
 	ours := namespace == addons.Namespace && name == addons.ConfigMapName && slices.Contains(addons.VariableNames(), key)
-	live, err := s.world.get(ctx, kube.Ref{Kind: kube.ConfigMap(), Namespace: namespace, Name: name})
+	live, err := s.configMap(ctx, namespace, name)
+	if live != nil && name == addons.ConfigMapName && live.GetLabels()[addons.LabelManaged] == "true" {
+		ours = slices.Contains(addons.VariableNames(), key) // a copy, which has checks of its own
+	}
 	if err != nil {
 		return variable{set: ours, ours: ours}, err
 	}

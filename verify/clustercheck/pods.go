@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/eksproxy/eksproxy/addons"
+	"github.com/eksproxy/eksproxy/internal/kube"
 	"github.com/eksproxy/eksproxy/internal/rollout"
 	"github.com/eksproxy/eksproxy/noproxy"
 	"github.com/eksproxy/eksproxy/verify"
@@ -25,6 +26,9 @@ func (s *subject) podsCurrent(ctx context.Context) []verify.Finding {
 		own := w.template.Annotations[addons.AnnotationHash]
 		if hash != "" && own != "" && own != hash { // without it, that is drift
 			found = append(found, fail(w.ref.String(), s.patch(), "its pods have the settings %s, and the ConfigMap %s", noproxy.Quote(own), noproxy.Quote(hash)))
+			continue
+		}
+		if w.ref.Kind == kube.CronJob() { // it has none of its own: its next Jobs have the template
 			continue
 		}
 		status, err := rollout.Pods(ctx, s.o.Client, w.live, addons.AnnotationHash)

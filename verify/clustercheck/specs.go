@@ -1,5 +1,7 @@
 package clustercheck
 
+import "slices"
+
 // The ids that other findings name.
 const (
 	idServer    = "CLUSTER001"
@@ -12,7 +14,7 @@ const patchCommand = "eksproxy addons patch"
 
 // specs are all checks. An id never changes its meaning.
 func specs() []spec {
-	return append(append(specsOfSettings(), specsOfList()...), specsOfWorkloads()...)
+	return slices.Concat(specsOfSettings(), specsOfList(), specsOfWorkloads(), specsOfNamespaces(), specsOfManaged())
 }
 
 // specsOfSettings look at what carries the settings.

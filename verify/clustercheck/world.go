@@ -111,7 +111,7 @@ func (s *subject) workloads(ctx context.Context) ([]*workload, error) {
 // fields into.
 func (s *subject) elsewhere(ctx context.Context) ([]*workload, error) {
 	o := metav1.ListOptions{LabelSelector: addons.LabelManaged + "=true", FieldSelector: "metadata.namespace!=" + addons.Namespace}
-	return s.collect(ctx, "", o, kube.DaemonSet(), kube.Deployment(), kube.StatefulSet())
+	return s.collect(ctx, "", o, kube.DaemonSet(), kube.Deployment(), kube.StatefulSet(), kube.ReplicaSet(), kube.CronJob())
 }
 
 func (s *subject) collect(ctx context.Context, namespace string, o metav1.ListOptions, kinds ...kube.Kind) ([]*workload, error) {
