@@ -73,8 +73,9 @@ tidy:
 	go mod tidy
 	for m in integration tools tools/kubernetes tools/etcd tools/kwok; do (cd $$m && go mod tidy) || exit 1; done
 
-bench: agent ## measure the agent beside the published shell recipe and a bare program
-	cd integration && go test -count=1 -v ./bench -args -runs 40
+bench: agent kube ## measure the program beside the published shell recipe, bare programs and kubectl
+	cd integration && go test -count=1 -v -run TestNodeApply ./bench -args -runs 40
+	cd integration && go test -count=1 -v -timeout 20m -run TestAddonsPatch ./bench -args -namespaces 500
 	go test -tags integration -count=1 -v -run TestSpeed ./noproxy
 
 release: ## build what is shipped into dist/: programs, SBOMs, packages, checksums

@@ -15,15 +15,15 @@ func (d Desired) mayRunOnFargate(namespace string) bool { return MayRunOnFargate
 // MayRunOnFargate says whether a Fargate profile has a selector for a namespace,
 // whatever labels it wants of the pods there.
 func MayRunOnFargate(c facts.Cluster, namespace string) bool {
-	any := facts.Cluster{}
+	whole := facts.Cluster{}
 	for _, p := range c.FargateProfiles {
 		p.Selectors = slices.Clone(p.Selectors)
 		for i := range p.Selectors {
 			p.Selectors[i].Labels = nil
 		}
-		any.FargateProfiles = append(any.FargateProfiles, p)
+		whole.FargateProfiles = append(whole.FargateProfiles, p)
 	}
-	_, ok := any.ProfileFor(namespace, nil)
+	_, ok := whole.ProfileFor(namespace, nil)
 	return ok
 }
 

@@ -73,91 +73,6 @@ func (p *Prepared) take(other *Prepared) {
 	p.Notes = append(p.Notes, other.Notes...)
 }
 
-// withSecrets are the namespaces without those that lack the Secret that their
-// pods would refer to: it is never copied.
-func (p *planner) withSecrets(ctx context.Context, all []*space, targets []found) ([]*space, error) {
-	if p.want.Options.secret() == "" {
-		return all, nil
-	}
-	var kept []*space
-	for _, s := range all {
-		if s.chosen && !slices.Contains(namespacesOf(targets), s.name) {
-			err := p.secret(ctx, s.name)
-			if IsOption(err) {
-				p.out.note("namespace %s is left alone: %v; a Secret is never copied from another namespace", s.name, err)
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		kept = append(kept, s)
-	}
-	return kept, nil
-}
-
-// copies plans the ConfigMaps of all namespaces, before any workload refers to
-// one: a pod is given what is there when it starts (BL-054).
-func (p *planner) copies(ctx context.Context, all []*space, targets []found) error {
-	all = chosen(all)
-	if len(all) == 0 {
-		return nil
-	}
-	have := namespacesOf(targets)
-	if !slices.Contains(have, Namespace) { // what the copies are held against
-		if err := p.settings(ctx, Namespace); err != nil {
-			return err
-		}
-	}
-	names := []string{ConfigMapName}
-	if len(p.want.Settings.CAs) > 0 {
-		names = append(names, CAConfigMapName)
-	}
-	p.listed = map[kube.Ref]*unstructured.Unstructured{}
-	for _, name := range names {
-		for _, s := range all {
-			p.listed[kube.Ref{Kind: kube.ConfigMap(), Namespace: s.name, Name: name}] = nil
-		}
-		o := metav1.ListOptions{FieldSelector: "metadata.name=" + name}
-		err := p.each(ctx, all, kube.ConfigMap(), o, func(s *space, live *unstructured.Unstructured) error {
-			p.listed[kube.Ref{Kind: kube.ConfigMap(), Namespace: s.name, Name: name}] = live
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for _, s := range all {
-		if slices.Contains(have, s.name) {
-			continue
-		}
-		from := len(p.out.Changes)
-		if err := p.settings(ctx, s.name); err != nil {
-			return err
-		}
-		for _, c := range p.out.Changes[from:] {
-			p.out.together(c.ID, stageStores)
-		}
-	}
-	return nil
-}
-
-// settings plans the ConfigMaps of a namespace.
-func (p *planner) settings(ctx context.Context, namespace string) error {
-	if err := p.configMap(ctx, namespace); err != nil {
-		return err
-	}
-	return p.authorities(ctx, namespace)
-}
-
-// get reads an object, unless a list has told it.
-func (p *planner) get(ctx context.Context, r kube.Ref) (*unstructured.Unstructured, error) {
-	if live, ok := p.listed[r]; ok {
-		return live, nil
-	}
-	return p.client.Get(ctx, r)
-}
-
 // workloadsOf plans the workloads of the namespaces.
 func (p *planner) workloadsOf(ctx context.Context, all []*space, targets []found) error {
 	budgets, err := p.budgets(ctx, chosen(all))
@@ -226,19 +141,31 @@ func (s *space) workload(w *workload, budgets []budget) error {
 	if err != nil {
 		return err
 	}
-	need := w.takes(p.roll.Options.Roll)
-	labels, slim := maps.Clone(w.template.Labels), w.slim()
 	if c.Action == plan.Unchanged || w.light() {
-		if w.ref.Kind == kube.ReplicaSet() && w.pods() > 0 && c.Action != plan.Unchanged {
-			c.Disruption = "none: its pods stay as they are"
-			p.out.note("%s: no controller replaces its %d pods: delete them one by one, and those that follow have the variables", w.ref, w.pods())
-		}
-		p.out.add(c, func(ctx context.Context) error { return p.put(ctx, slim, want) })
-		p.out.together(c.ID, stageWorkloads)
-		return nil
+		s.apply(w, c, want)
+	} else {
+		s.roll(w, c, want, budgets)
 	}
+	return nil
+}
+
+// apply adds a change of which nothing is to be waited for.
+func (s *space) apply(w *workload, c plan.Change, want Fields) {
+	p, slim := s.sub, w.slim()
+	if w.ref.Kind == kube.ReplicaSet() && w.pods() > 0 && c.Action != plan.Unchanged {
+		c.Disruption = "none: its pods stay as they are"
+		p.out.note("%s: no controller replaces its %d pods: delete them one by one, and those that follow have the variables", w.ref, w.pods())
+	}
+	p.out.add(c, func(ctx context.Context) error { return p.put(ctx, slim, want) })
+	p.out.together(c.ID, stageWorkloads)
+}
+
+// roll adds a change that rolls pods, unless a budget never allows it.
+func (s *space) roll(w *workload, c plan.Change, want Fields, budgets []budget) {
+	p, slim := s.sub, w.slim()
+	need, labels := w.takes(p.roll.Options.Roll), maps.Clone(w.template.Labels)
 	if !p.fits(w.ref, labels, need, budgets) {
-		return nil
+		return
 	}
 	s.rolling++
 	number, roll := s.rolling, p.rolling(slim, want)
@@ -249,42 +176,6 @@ func (s *space) workload(w *workload, budgets []budget) error {
 		}
 		return roll(ctx)
 	})
-	return nil
-}
-
-// texts are fields as they are shown, by what they are: those of thousands of
-// workloads are alike, and YAML takes long to write.
-type texts map[string]*plan.Value
-
-// value is what a plan shows of fields; nil where there are none. The same fields
-// have the same value.
-func (t texts) value(f Fields) (*plan.Value, error) {
-	f.Annotations = maps.Clone(f.Annotations)
-	delete(f.Annotations, AnnotationReason) // it is no part of what is shown
-	key, err := jsonOf(f)
-	if err != nil {
-		return nil, err
-	}
-	if v, ok := t[key]; ok {
-		return v, nil
-	}
-	text, err := f.YAML()
-	if err != nil || text == "" {
-		return nil, err
-	}
-	v := &plan.Value{Content: plan.NewContent([]byte(text))}
-	if t != nil {
-		t[key] = v
-	}
-	return v, nil
-}
-
-// sameText says whether two sides of a change show the same.
-func sameText(a, b *plan.Value) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Content.Equal(b.Content)
 }
 
 // light says whether nothing is to be waited for when the workload is changed:

@@ -2,7 +2,6 @@ package addons
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -185,15 +184,6 @@ func (n nodeClass) bundles() []Bundle {
 		all = append(all, Bundle{name, data})
 	}
 	return all
-}
-
-// wantedBundles are the company's own authorities as NodeClasses take them.
-func (d Desired) wantedBundles() []Bundle {
-	if len(d.Settings.CAs) == 0 {
-		return nil
-	}
-	pem := authorityStore("", d.Settings).Data[CAKey]
-	return []Bundle{{bundleName, base64.StdEncoding.EncodeToString([]byte(pem))}}
 }
 
 // nodeClassesServed says whether the API server knows NodeClasses. Everyone may

@@ -1,7 +1,9 @@
 package addons
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -95,10 +97,8 @@ func (p *planner) nodeClass(shape nodeShape, live *unstructured.Unstructured) er
 // others there.
 func (d Desired) nodeFields(shape nodeShape, n nodeClass) (NodeFields, []string) {
 	f := NodeFields{Labels: map[string]string{LabelManaged: "true"}, Annotations: map[string]string{AnnotationHash: d.Settings.Hash()}}
-	if reason := d.Options.Reason; reason != "" {
+	if reason := cmp.Or(d.Options.Reason, n.now.Annotations[AnnotationReason]); reason != "" {
 		f.Annotations[AnnotationReason] = reason
-	} else if before := n.now.Annotations[AnnotationReason]; before != "" {
-		f.Annotations[AnnotationReason] = before
 	}
 	var left []string
 	free := func(shared bool, path ...any) bool {
@@ -128,6 +128,15 @@ func (d Desired) nodeFields(shape nodeShape, n nodeClass) (NodeFields, []string)
 		f.Bundles = d.wantedBundles()
 	}
 	return f, left
+}
+
+// wantedBundles are the company's own authorities as NodeClasses take them.
+func (d Desired) wantedBundles() []Bundle {
+	if len(d.Settings.CAs) == 0 {
+		return nil
+	}
+	pem := authorityStore("", d.Settings).Data[CAKey]
+	return []Bundle{{bundleName, base64.StdEncoding.EncodeToString([]byte(pem))}}
 }
 
 // change is the plan's line of one NodeClass.

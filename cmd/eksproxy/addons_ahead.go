@@ -21,14 +21,14 @@ const (
 )
 
 // addonFlag names versions of EKS add-ons.
-func addonFlag(usage string) cli.Flag {
-	return &cli.StringSliceFlag{Name: flagAddon, Usage: usage + "; repeat the flag"}
+func addonFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: flagAddon, Usage: "a version of an EKS add-on, `NAME=VERSION`, as in vpc-cni=v1.21.1-eksbuild.1: plan shows in place of the plan what becomes of the proxy with it, render writes its configuration values (default: those of the cluster or of --facts); repeat the flag"}
 }
 
 // aheadFlags name the versions to come.
 func aheadFlags() []cli.Flag {
 	return []cli.Flag{
-		addonFlag("show instead what becomes of the proxy with this version of an EKS add-on: `NAME=VERSION`, as in vpc-cni=v1.21.1-eksbuild.1"),
+		addonFlag(),
 		&cli.StringFlag{Name: flagKubernetesVersion, Usage: "show instead what becomes of the proxy when the cluster gets this `VERSION`, as in 1.36, with the versions of all EKS add-ons that go with it"},
 	}
 }
@@ -122,9 +122,14 @@ func (p *program) catalog(c *cli.Context, t clusterTarget, region string) (addon
 	return eks.NewFromConfig(cfg), nil
 }
 
-// schemasOf reads schemas of add-ons for the checks of a cluster.
-func schemasOf(catalog addons.Catalog) func(context.Context, string, string) (*addons.Schema, error) {
+// schemasOf reads schemas of add-ons for the checks of a cluster; nil where AWS is
+// not asked.
+func schemasOf(t clusterTarget) func(context.Context, string, string) (*addons.Schema, error) {
+	if t.AWS == nil {
+		return nil
+	}
+	client := eks.NewFromConfig(*t.AWS)
 	return func(ctx context.Context, name, version string) (*addons.Schema, error) {
-		return addons.ReadSchema(ctx, catalog, name, version)
+		return addons.ReadSchema(ctx, client, name, version)
 	}
 }

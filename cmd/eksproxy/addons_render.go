@@ -37,7 +37,7 @@ func (p *program) addonsRenderCommand(settings []cli.Flag) *cli.Command {
 		Flags: flags(settings, []cli.Flag{
 			&cli.StringFlag{Name: flagLauncher, Usage: "what reads the files; allowed: " + names(addons.Formats())},
 			&cli.StringFlag{Name: "out", Usage: "write the files into `DIR`; files there that are not eksproxy's are never replaced (default: all of them on standard output)"},
-			addonFlag("`NAME=VERSION` of an EKS add-on whose configuration values are rendered (default: those of the cluster or of --facts)"),
+			addonFlag(),
 			&cli.StringSliceFlag{Name: flagContainers, Usage: "`NAMESPACE/KIND/NAME=CONTAINER,...`: the containers of a --workload, with init: before an init container; repeat the flag"},
 		}),
 		Action: noArgs(p.addonsRender),

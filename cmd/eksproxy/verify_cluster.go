@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/urfave/cli/v2"
 
 	"github.com/eksproxy/eksproxy/addons"
@@ -84,10 +83,7 @@ func (p *program) verifyCluster(c *cli.Context) error {
 		known = facts.NewCluster()
 		place.Cluster.Overlay(&known.Node)
 	}
-	o := clustercheck.Options{Client: target.Kube, Cluster: known, Patch: applyAgain(c, "eksproxy addons patch")}
-	if target.AWS != nil {
-		o.Schemas = schemasOf(eks.NewFromConfig(*target.AWS))
-	}
+	o := clustercheck.Options{Client: target.Kube, Cluster: known, Patch: applyAgain(c, "eksproxy addons patch"), Schemas: schemasOf(target)}
 	if unread == nil {
 		if o.Wanted, err = p.wantedCluster(c, merged, known); err != nil {
 			return err

@@ -70,9 +70,13 @@ func network(more ...string) []string {
 	return append([]string{"--http-proxy", proxyURL}, more...)
 }
 
-func patch(more ...string) []string { return slices.Concat([]string{"addons", "patch"}, network(more...)) }
+func patch(more ...string) []string {
+	return slices.Concat([]string{"addons", "patch"}, network(more...))
+}
 
-func plan(more ...string) []string { return slices.Concat([]string{"addons", "plan"}, network(more...)) }
+func plan(more ...string) []string {
+	return slices.Concat([]string{"addons", "plan"}, network(more...))
+}
 
 // factsFile writes facts with these fields beside the usual ones, as YAML.
 func factsFile(t *testing.T, more string) string {

@@ -2,7 +2,7 @@ package fargate
 
 import (
 	"encoding/base64"
-	"fmt"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -55,7 +55,7 @@ func nodeClasses(t *testing.T, cp *controlplane.ControlPlane, fields string, nam
 	cp.Eventually(t, 30*time.Second, "the schema", func() error {
 		text, err := cp.TryKubectl(t, "get", "--raw", "/openapi/v3/apis/eks.amazonaws.com/v1")
 		if err == nil && !strings.Contains(text, "snatPolicy") {
-			err = fmt.Errorf("it is not published")
+			err = errors.New("it is not published")
 		}
 		return err
 	})
@@ -158,7 +158,7 @@ func TestNodeClassShapes(t *testing.T) {
 	cp.Eventually(t, 30*time.Second, "the new schema", func() error {
 		text, err := cp.TryKubectl(t, "get", "--raw", "/openapi/v3/apis/eks.amazonaws.com/v1")
 		if err == nil && !strings.Contains(text, `"shared"`) {
-			err = fmt.Errorf("it is not published")
+			err = errors.New("it is not published")
 		}
 		return err
 	})

@@ -16,7 +16,9 @@ func template(name, spec string) string {
 	return `{metadata: {labels: {app: ` + name + `, run: fargate}}, spec: {` + onFargate + `, ` + spec + `}}`
 }
 
-func one(name string) string { return `containers: [{name: ` + name + `, image: images.test/` + name + `:1}]` }
+func one(name string) string {
+	return `containers: [{name: ` + name + `, image: images.test/` + name + `:1}]`
+}
 
 // deployment is one with so many pods.
 func deployment(namespace, name, replicas, meta string) string {

@@ -90,7 +90,7 @@ func session(t *testing.T, text, dir string, env []string) string {
 	t.Helper()
 	var out []string
 	inside := false
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		switch {
 		case line == "```eks-session":
 			inside = true

@@ -39,14 +39,17 @@ func managedFaults() []managedFault {
 	const vpcCNI, ebsDriver = "vpc-cni", "aws-ebs-csi-driver"
 	return []managedFault{
 		{"terraform takes it out", "CLUSTER041", "no longer in its configuration values", func(t *testing.T, w world, _ *catalog) {
+			t.Helper()
 			w.eks.SetValues(t, ebsDriver, `{"controller":{"replicaCount":2}}`)
 			w.Rollout(t, "kube-system")
 		}},
 		{"someone takes a variable out", "CLUSTER041", "lacks NO_PROXY", func(t *testing.T, w world, _ *catalog) {
+			t.Helper()
 			w.Kubectl(t, "-n", "kube-system", "set", "env", ebs, "-c", "ebs-plugin", "NO_PROXY-")
 			w.Rollout(t, "kube-system")
 		}},
 		{"a broken record", "CLUSTER040", "key vpc-cni: it cannot be read", func(t *testing.T, w world, _ *catalog) {
+			t.Helper()
 			w.Kubectl(t, "-n", "kube-system", "patch", "configmap", record, "--type=merge", "-p", `{"data":{"vpc-cni":"{"}}`)
 		}},
 		{"a version without the place", "CLUSTER046", "has no place /extraEnv", func(_ *testing.T, _ world, c *catalog) {
@@ -65,6 +68,7 @@ func managedFaults() []managedFault {
 			}
 		}},
 		{"another value in the add-on's configuration", "CLUSTER044", `"http://old.example:1", not what the ConfigMap has`, func(t *testing.T, w world, c *catalog) {
+			t.Helper()
 			w.Kubectl(t, "-n", "kube-system", "delete", "configmap", record) // as where Terraform has written it
 			c.edits[ebsDriver] = func(addon map[string]any) {
 				addon["configurationValues"] = strings.ReplaceAll(addon["configurationValues"].(string), proxyURL, "http://old.example:1")

@@ -2,18 +2,14 @@ package clustercheck
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/eksproxy/eksproxy/addons"
 	"github.com/eksproxy/eksproxy/internal/kube"
-	"github.com/eksproxy/eksproxy/noproxy"
 	"github.com/eksproxy/eksproxy/verify"
 )
 
@@ -23,7 +19,7 @@ func specsOfNamespaces() []spec {
 		{idCopies, "ConfigMap in workload namespaces", "a namespace that is named, labelled or patched has no ConfigMap of eksproxy's, or one without a key: its pods go without the proxy", patchCommand, (*subject).copiesThere},
 		{"CLUSTER026", "copies of the ConfigMap", "the ConfigMap of a workload namespace holds something else than that of kube-system", patchCommand, (*subject).copiesEqual},
 		{"CLUSTER027", "workloads of patched namespaces", "a workload that eksproxy would patch there lacks the variables in a container; it warns of those that belong to somebody else", patchCommand, (*subject).spacesCarried},
-		{"CLUSTER028", "Secrets of workload namespaces", "the Secret that the variables of a workload refer to is not in its namespace: the pods go without the proxy", "kubectl -n NAMESPACE create secret generic NAME --from-file=HTTP_PROXY=FILE --from-file=HTTPS_PROXY=FILE", (*subject).spaceSecrets},
+		{"CLUSTER028", "Secrets of workload namespaces", "the variables come from a Secret, and a namespace that is named or labelled has none of that name: it is left alone, since no Secret is copied", "kubectl -n NAMESPACE create secret generic NAME --from-file=HTTP_PROXY=FILE --from-file=HTTPS_PROXY=FILE; then " + patchCommand, (*subject).spaceSecrets},
 		{"CLUSTER029", "images on Fargate", "never; it warns of images outside of the account's ECR in workloads that a Fargate profile takes: pulls there go through no proxy", "copy the image into the account's ECR", (*subject).fargateImages},
 		{"CLUSTER030", "endpoints for Fargate", "never; it warns of services that Fargate calls past every proxy, and for which the VPC has no usable endpoint", "make an endpoint for the service", (*subject).fargateEndpoints},
 	}
@@ -237,105 +233,6 @@ func (s *subject) lacking(ctx context.Context, w *workload, t addons.Target) ([]
 		}
 	}
 	return names, nil
-}
-
-// spaceSecrets demands the Secrets that patched workloads of other namespaces
-// refer to. Their names are in the templates; that they may not be read is said.
-func (s *subject) spaceSecrets(ctx context.Context) []verify.Finding {
-	patched, err := s.elsewhere(ctx)
-	if err != nil {
-		return one(skipped("workloads outside of "+addons.Namespace, "they may not be listed: %v", err))
-	}
-	var refs []kube.Ref
-	for _, w := range patched {
-		for _, c := range w.containers() {
-			for _, e := range c.Env {
-				if e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil || !slices.Contains(addons.VariableNames(), e.Name) {
-					continue
-				}
-				r := kube.Ref{Kind: kube.Secret(), Namespace: w.ref.Namespace, Name: e.ValueFrom.SecretKeyRef.Name}
-				if !slices.Contains(refs, r) {
-					refs = append(refs, r)
-				}
-			}
-		}
-	}
-	if len(refs) == 0 {
-		return skip("no variable outside of %s comes from a Secret", addons.Namespace)
-	}
-	var found []verify.Finding
-	for _, r := range refs {
-		live, err := s.world.get(ctx, r)
-		switch {
-		case err != nil && apierrors.IsForbidden(errors.Unwrap(err)):
-			found = append(found, skipped(r.String(), "not looked at: the right to get it is missing, which the ClusterRole view has not"))
-		case err != nil:
-			found = append(found, cannot(r.String(), err))
-		case live == nil:
-			remedy := fmt.Sprintf("kubectl -n %s create secret generic %s --from-file=HTTP_PROXY=FILE --from-file=HTTPS_PROXY=FILE, each FILE a URL without a line end", r.Namespace, r.Name)
-			found = append(found, fail(r.String(), remedy, "it is not there, and variables refer to it: the pods go without the proxy"))
-		default:
-			for _, key := range []string{"HTTP_PROXY", "HTTPS_PROXY"} {
-				if why := lacks(live, key); why != "" {
-					found = append(found, fail(r.String(), "put the key there", "%s, which variables refer to", why))
-				}
-			}
-		}
-	}
-	return orPass(found, "%d are there", len(refs))
-}
-
-// fargateImages warns of images that are pulled from elsewhere than the account's
-// ECR where a Fargate profile takes the pods (BL-055).
-func (s *subject) fargateImages(ctx context.Context) []verify.Finding {
-	known := s.o.Cluster
-	switch {
-	case len(known.FargateProfiles) == 0:
-		return skip("no Fargate profile is known: give --cluster or --facts")
-	case known.Account == "" || known.Region == "":
-		return skip("the account or the region is unknown: give --cluster or --facts")
-	}
-	registry := known.Account + ".dkr.ecr." // the region may be another: copies of a registry are the account's too
-	var found []verify.Finding
-	n := 0
-	for _, k := range []kube.Kind{kube.Deployment(), kube.StatefulSet(), kube.ReplicaSet(), kube.CronJob()} {
-		all, err := s.collect(ctx, "", metav1.ListOptions{}, k)
-		if err != nil {
-			return one(skipped(k.Resource, "they may not be listed: %v", err))
-		}
-		for _, w := range all {
-			profile, ok := known.ProfileFor(w.ref.Namespace, w.template.Labels)
-			if !ok {
-				continue
-			}
-			n++
-			var images []string
-			for _, c := range w.containers() {
-				if !strings.HasPrefix(c.Image, registry) && !slices.Contains(images, c.Image) {
-					images = append(images, c.Image)
-				}
-			}
-			if len(images) > 0 {
-				found = append(found, warn(w.ref.String(), "copy the image into "+registry+known.Region+"."+known.DNSSuffix+", which needs the endpoints ecr.api, ecr.dkr and s3",
-					"the Fargate profile %s takes it, whose hosts pull through no proxy, and these images are outside of the account's ECR: %s", noproxy.Quote(profile.Name), few(images)))
-			}
-		}
-	}
-	return orPass(found, "%d workloads that a profile takes", n)
-}
-
-// fargateEndpoints warns of what the hosts of Fargate call and cannot reach.
-func (s *subject) fargateEndpoints(context.Context) []verify.Finding {
-	missing, known := addons.MissingForFargate(s.o.Cluster)
-	switch {
-	case len(s.o.Cluster.FargateProfiles) == 0:
-		return skip("no Fargate profile is known: give --cluster or --facts")
-	case !known:
-		return skip("the endpoints of the VPC are unknown: give --cluster or --facts")
-	case len(missing) > 0:
-		return one(warn("Fargate", "aws ec2 create-vpc-endpoint for each of them", "image pulls, the log router and the kubelet cannot be given a proxy there, and the VPC has no usable endpoint for %s: without a way past the proxy, pods do not start", strings.Join(missing, ", ")))
-	}
-	return pass("%s", strings.Join(addons.FargateServices(), ", "))
 }
 
 // configMap reads a ConfigMap; the copies of the settings come from one list.
