@@ -113,7 +113,7 @@ func TestRenderManagedEksctl(t *testing.T) {
 func TestHCL(t *testing.T) {
 	program, err := exec.LookPath("terraform")
 	if err != nil {
-		t.Skip("terraform is not installed")
+		t.Skip("SKIPPED: the encoder against Terraform itself, which is not installed; integration/managed evaluates a whole file with the library of its language")
 	}
 	value := map[string]any{
 		"plain": "a", "template": "${a} %{if} $${b} %%{c}", "quotes": `a"b\c`, "controls": "\x00\x01\b\f\n\r\t\u2028é", "html": "<&>", "empty": map[string]any{}, "none": []any{},

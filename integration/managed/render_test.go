@@ -3,16 +3,23 @@ package managed
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 	"gopkg.in/yaml.v3"
 
 	"github.com/eksproxy/eksproxy/integration/ekssim"
+	"github.com/eksproxy/eksproxy/integration/program"
 )
 
 // renderArgs render before there is a cluster: the network is given, and AWS is
@@ -118,34 +125,44 @@ func TestRenderManagedCredentials(t *testing.T) {
 	says(t, c.run(t, 2, renderArgs("terraform", "--credentials-file", login(t), "--addon", "vpc-cni=v1.21.1-eksbuild.1")...).Stderr, "which stand in no rendered file")
 }
 
-// terraformValues let Terraform itself read what was rendered.
+// terraformValues are the values of an add-on as Terraform takes them from what
+// was rendered, merged with others: its own language library evaluates them.
 func terraformValues(t *testing.T, text, addon string) string {
 	t.Helper()
-	terraform, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Skip("terraform is not installed")
+	file, diagnostics := hclparse.NewParser().ParseHCL([]byte(text), "eksproxy.tf")
+	if diagnostics.HasErrors() {
+		t.Fatalf("%v\n%s", diagnostics, text)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "eksproxy.tf"), []byte(text), 0o600); err != nil {
+	if formatted := string(hclwrite.Format([]byte(text))); formatted != text {
+		t.Errorf("terraform fmt would change it:\n%s", program.Diff(text, formatted))
+	}
+	known := map[string]cty.Value{}
+	context := &hcl.EvalContext{Functions: map[string]function.Function{"jsonencode": stdlib.JSONEncodeFunc}}
+	blocks := file.Body.(*hclsyntax.Body).Blocks
+	for range blocks { // one local may need another
+		for _, block := range blocks {
+			for name, attribute := range block.Body.Attributes {
+				context.Variables = map[string]cty.Value{"local": cty.ObjectVal(known)}
+				if value, diagnostics := attribute.Expr.Value(context); !diagnostics.HasErrors() {
+					known[name] = value
+				}
+			}
+		}
+	}
+	configuration, ok := known["eksproxy_addon_configuration"]
+	if !ok {
+		t.Fatalf("there is no local eksproxy_addon_configuration:\n%s", text)
+	}
+	var merged map[string]any
+	if err := json.Unmarshal([]byte(configuration.AsValueMap()[addon].AsString()), &merged); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"fmt", "-check", "-diff"}, {"console"}} {
-		cmd := exec.CommandContext(t.Context(), terraform, slices.Concat([]string{"-chdir=" + dir}, args)...)
-		cmd.Stdin = strings.NewReader("base64encode(jsonencode(merge({ env = { WARM_ENI_TARGET = \"2\" } }, jsondecode(local.eksproxy_addon_configuration[\"" + addon + "\"]))))\n")
-		cmd.Env = []string{"HOME=" + dir, "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=/dev/null"}
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("terraform %q: %v: %s", args, err, out)
-		}
-		if args[0] == "console" {
-			var values []byte
-			if err := json.Unmarshal([]byte(strings.TrimSpace(string(out))), &values); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			return string(values)
-		}
+	merged["env"] = map[string]any{"WARM_ENI_TARGET": "2"}
+	data, err := json.Marshal(merged)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ""
+	return string(data)
 }
 
 // TestTerraformOwned: BL-050. Of an add-on of Terraform's nothing is changed; what
