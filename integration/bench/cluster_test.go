@@ -53,8 +53,8 @@ func TestAddonsPatch(t *testing.T) {
 	var ours, bares, memory []float64
 	var first, second counts
 	for range rounds {
-		bare := c.bare(t, "bench", false)
-		c.bare(t, "bench", true)
+		bare := c.bare(t, false)
+		c.bare(t, true)
 		before := c.count(t)
 		cost := run(t, append([]string{c.peak, c.full}, c.patch()...)...)
 		var kib float64
@@ -68,8 +68,8 @@ func TestAddonsPatch(t *testing.T) {
 		second = c.count(t).since(before)
 		c.same(t)
 		run(t, c.full, "addons", "revert", "--kubeconfig", c.Kubeconfig(), "--yes")
-		bares = append(bares, (bare+c.bare(t, "bench", false))/2) // before and after: the machine is shared
-		c.bare(t, "bench", true)
+		bares = append(bares, (bare+c.bare(t, false))/2) // before and after: the machine is shared
+		c.bare(t, true)
 	}
 	all := *namespaces * perNamespace
 	setEnv, patch := c.kubectl(t, "set"), c.kubectl(t, "patch")
@@ -213,19 +213,19 @@ func (c *cluster) send(method, path, contentType string, body any) error {
 
 // bare sends the applies that eksproxy sends, and no more, and returns how long
 // that took in milliseconds; empty takes them back.
-func (c *cluster) bare(t *testing.T, manager string, empty bool) float64 {
+func (c *cluster) bare(t *testing.T, empty bool) float64 {
 	t.Helper()
-	const query = "?force=true&fieldManager="
+	const query = "?force=true&fieldManager=bench"
 	start := time.Now()
 	c.together(t, *namespaces, func(i int) error {
 		path := "/api/v1/namespaces/" + space(i) + "/configmaps/proxy-environment-variables"
 		if empty {
 			return c.send(http.MethodDelete, path, "application/json", map[string]any{})
 		}
-		return c.send(http.MethodPatch, path+query+manager, "application/apply-patch+yaml", settings(i))
+		return c.send(http.MethodPatch, path+query, "application/apply-patch+yaml", settings(i))
 	})
 	c.together(t, *namespaces*perNamespace, func(i int) error {
-		path := "/apis/apps/v1/namespaces/" + space(i/perNamespace) + "/deployments/" + app(i) + query + manager
+		path := "/apis/apps/v1/namespaces/" + space(i/perNamespace) + "/deployments/" + app(i) + query
 		return c.send(http.MethodPatch, path, "application/apply-patch+yaml", applied(i, empty))
 	})
 	return float64(time.Since(start).Microseconds()) / 1000
