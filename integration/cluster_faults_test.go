@@ -60,13 +60,16 @@ func TestClusterFactsUndecided(t *testing.T) {
 		})
 	}
 	expect("unreachable", 3, "eks:DescribeCluster: ", func(t *testing.T) program.Result {
+		t.Helper()
 		return full(t, closedPort(t), nil, factsOf("blue")...)
 	})
 	expect("through a proxy", 3, "(through the proxy 127.0.0.1:", func(t *testing.T) program.Result {
+		t.Helper()
 		dead := strings.TrimPrefix(closedPort(t), "http://")
 		return full(t, "http://aws.example", []string{"HTTP_PROXY=http://u:" + secret.Core + "@" + dead}, factsOf("blue")...)
 	})
 	expect("all denied", 3, "AccessDeniedException", func(t *testing.T) program.Result {
+		t.Helper()
 		server := awsfake.Start(t, cloud)
 		for _, action := range []string{"eks:DescribeCluster", "eks:ListFargateProfiles", "eks:ListAddons"} {
 			server.Fail(action, awsfake.Denied())
@@ -74,20 +77,25 @@ func TestClusterFactsUndecided(t *testing.T) {
 		return full(t, server.URL, nil, factsOf("blue")...)
 	})
 	expect("server errors", 3, "ec2:DescribeVpcs: ", func(t *testing.T) program.Result {
+		t.Helper()
 		server := awsfake.Start(t, cloud)
 		server.Fail("ec2:DescribeVpcs", awsfake.Fault{Status: 503, Code: "Unavailable", Message: "later"})
 		return full(t, server.URL, nil, factsOf("blue")...)
 	})
 	expect("no credentials", 3, "looking for AWS credentials: ", func(t *testing.T) program.Result {
+		t.Helper()
 		return full(t, "http://127.0.0.1:1", []string{"AWS_ACCESS_KEY_ID=", "AWS_SECRET_ACCESS_KEY="}, factsOf("blue")...)
 	})
 	expect("no such cluster", 2, "give the right --cluster, --region and --profile", func(t *testing.T) program.Result {
+		t.Helper()
 		return full(t, awsfake.Start(t, cloud).URL, nil, factsOf("red")...)
 	})
 	expect("no region", 2, "give --region, or set AWS_REGION", func(t *testing.T) program.Result {
+		t.Helper()
 		return full(t, closedPort(t), nil, "facts", "cluster", "--cluster", "blue")
 	})
 	expect("no such profile", 2, "look at --profile", func(t *testing.T) program.Result {
+		t.Helper()
 		return full(t, closedPort(t), nil, factsOf("blue", "--profile", "nobody")...)
 	})
 }

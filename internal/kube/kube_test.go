@@ -122,8 +122,8 @@ func TestModifyAgainstAnotherWriter(t *testing.T) {
 
 func TestIsRejected(t *testing.T) {
 	for message, want := range map[string]bool{
-		`admission webhook "validate.kyverno.svc-fail" denied the request: no`:                            true,
-		`ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`:                                true,
+		`admission webhook "validate.kyverno.svc-fail" denied the request: no`:                              true,
+		`ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`:                                 true,
 		`pods "x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot`:                     true,
 		`daemonsets.apps "x" is forbidden: User "u" cannot patch resource "daemonsets" in API group "apps"`: false,
 	} {
