@@ -193,16 +193,12 @@ func (l *aheadLook) rolls(ctx context.Context, a *AheadAddon) error {
 		if c.Addon != a.Name {
 			continue
 		}
-		live, err := l.Client.Get(ctx, c.Ref())
+		w, err := lookUp(ctx, l.Client, c.Ref())
 		if err != nil {
 			return err
 		}
-		if live == nil {
+		if w == nil {
 			continue
-		}
-		w, err := readWorkload(c.Ref(), live)
-		if err != nil {
-			return err
 		}
 		if n := w.pods(); n > 0 {
 			a.Rolls = append(a.Rolls, AheadRoll{c.Ref().String(), n})

@@ -203,18 +203,13 @@ func (p *planner) reach(ctx context.Context, m *managedAddon) error {
 		if !m.touches(c) {
 			continue
 		}
-		live, err := p.client.Get(ctx, c.Ref())
+		w, err := lookUp(ctx, p.client, c.Ref())
 		if err != nil {
 			return err
 		}
-		if live == nil {
-			continue
+		if w != nil {
+			m.reached = append(m.reached, w)
 		}
-		w, err := readWorkload(c.Ref(), live)
-		if err != nil {
-			return err
-		}
-		m.reached = append(m.reached, w)
 	}
 	return nil
 }

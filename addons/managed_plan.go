@@ -126,15 +126,7 @@ func (m *managedAddon) disruption(roll rollout.Roll) string {
 	for _, w := range m.reached {
 		n += max(w.pods(), 0)
 	}
-	switch {
-	case roll == rollout.RollNever:
-		return "none: the pods are held back"
-	case n == 0:
-		return "none"
-	case n == 1:
-		return "rolls 1 pod"
-	}
-	return fmt.Sprintf("rolls %d pods", n)
+	return rolls(n, roll)
 }
 
 // components plans the targets: those first by their EKS add-on whose configuration

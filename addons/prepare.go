@@ -152,19 +152,15 @@ func (p *planner) find(ctx context.Context) ([]found, error) {
 	var all []found
 	var missing []string
 	for _, t := range p.want.Targets {
-		live, err := p.client.Get(ctx, t.Ref)
+		w, err := lookUp(ctx, p.client, t.Ref)
 		switch {
 		case err != nil:
 			return nil, err
-		case live == nil && t.Named:
+		case w == nil && t.Named:
 			return nil, optionf("%s is not in this cluster; take it out of --component and --workload", t.Ref)
-		case live == nil:
+		case w == nil:
 			missing = append(missing, t.Ref.String())
 			continue
-		}
-		w, err := readWorkload(t.Ref, live)
-		if err != nil {
-			return nil, err
 		}
 		if err := t.check(w); err != nil {
 			return nil, err

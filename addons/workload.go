@@ -42,6 +42,15 @@ func readWorkload(r kube.Ref, live *unstructured.Unstructured) (*workload, error
 	return w, nil
 }
 
+// lookUp reads a workload of the cluster; nil where there is none.
+func lookUp(ctx context.Context, c *kube.Client, r kube.Ref) (*workload, error) {
+	live, err := c.Get(ctx, r)
+	if err != nil || live == nil {
+		return nil, err
+	}
+	return readWorkload(r, live)
+}
+
 func (w *workload) containers() []string {
 	var names []string
 	for _, c := range podenv.Containers(&w.template) {
@@ -64,8 +73,10 @@ func (w *workload) pods() int64 {
 }
 
 // disruption is what a new template interrupts.
-func (w *workload) disruption(roll rollout.Roll) string {
-	n := w.pods()
+func (w *workload) disruption(roll rollout.Roll) string { return rolls(w.pods(), roll) }
+
+// rolls says what replacing so many pods interrupts.
+func rolls(n int64, roll rollout.Roll) string {
 	switch {
 	case roll == rollout.RollNever:
 		return "none: the pods are held back"

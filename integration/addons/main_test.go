@@ -6,7 +6,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/eksproxy/eksproxy/integration/controlplane"
@@ -35,24 +34,13 @@ func start(t *testing.T, nodes int) *controlplane.ControlPlane {
 // eksproxy runs the whole program on a cluster.
 func eksproxy(t *testing.T, kubeconfig string, args ...string) program.Result {
 	t.Helper()
-	full, err := program.Full()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args = slices.Concat(args, []string{"--kubeconfig", kubeconfig})
-	r := program.Exec(t, nil, slices.Concat([]string{full}, args)...)
-	program.Said(strings.Join(args, " "), r.Stdout, r.Stderr)
-	return r
+	return program.RunFull(t, nil, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
 }
 
 // expect runs the program and demands an exit code.
 func expect(t *testing.T, code int, kubeconfig string, args ...string) program.Result {
 	t.Helper()
-	r := eksproxy(t, kubeconfig, args...)
-	if r.Code != code {
-		t.Fatalf("eksproxy %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), r.Code, code, r.Stdout, r.Stderr)
-	}
-	return r
+	return eksproxy(t, kubeconfig, args...).Demand(t, code, args...)
 }
 
 // network are the flags of the order's example.
@@ -69,11 +57,7 @@ func patch(more ...string) []string {
 // object reads an object of kube-system, as in "daemonset/aws-node".
 func object(t *testing.T, cp *controlplane.ControlPlane, name string) map[string]any {
 	t.Helper()
-	kind, name, _ := strings.Cut(name, "/")
-	group := map[string]string{"configmap": "/api/v1", "daemonset": "/apis/apps/v1", "deployment": "/apis/apps/v1"}[kind]
-	var doc map[string]any
-	cp.Get(t, group+"/namespaces/kube-system/"+kind+"s/"+name, &doc)
-	return doc
+	return cp.Object(t, "kube-system", name)
 }
 
 // volatile is what may differ after patch and revert.

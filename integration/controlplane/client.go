@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -74,6 +75,20 @@ func (c *ControlPlane) Get(tb testing.TB, path string, out any) {
 	if err != nil {
 		tb.Fatalf("%s: %v", path, err)
 	}
+}
+
+// Object reads an object of a namespace by kind and name, as in
+// "daemonset/aws-node".
+func (c *ControlPlane) Object(tb testing.TB, namespace, name string) map[string]any {
+	tb.Helper()
+	kind, name, _ := strings.Cut(name, "/")
+	group := "/api/v1"
+	if kind != "configmap" && kind != "secret" && kind != "pod" {
+		group = "/apis/apps/v1"
+	}
+	var doc map[string]any
+	c.Get(tb, group+"/namespaces/"+namespace+"/"+kind+"s/"+name, &doc)
+	return doc
 }
 
 // Merge sends a merge patch as a field manager, as a writer that tests cannot

@@ -35,24 +35,13 @@ func start(t *testing.T) *controlplane.ControlPlane {
 // eksproxy runs the whole program on a cluster.
 func eksproxy(t *testing.T, kubeconfig string, args ...string) program.Result {
 	t.Helper()
-	full, err := program.Full()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args = slices.Concat(args, []string{"--kubeconfig", kubeconfig})
-	r := program.Exec(t, nil, slices.Concat([]string{full}, args)...)
-	program.Said(strings.Join(args, " "), r.Stdout, r.Stderr)
-	return r
+	return program.RunFull(t, nil, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
 }
 
 // expect runs the program and demands an exit code.
 func expect(t *testing.T, code int, kubeconfig string, args ...string) program.Result {
 	t.Helper()
-	r := eksproxy(t, kubeconfig, args...)
-	if r.Code != code {
-		t.Fatalf("eksproxy %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), r.Code, code, r.Stdout, r.Stderr)
-	}
-	return r
+	return eksproxy(t, kubeconfig, args...).Demand(t, code, args...)
 }
 
 // says demands texts in what was printed.

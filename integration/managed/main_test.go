@@ -46,18 +46,9 @@ func start(t *testing.T, nodes int, addons ...ekssim.Addon) world {
 // expect runs the program and demands an exit code.
 func (w world) expect(t *testing.T, code int, args ...string) program.Result {
 	t.Helper()
-	full, err := program.Full()
-	if err != nil {
-		t.Fatal(err)
-	}
 	env := []string{"AWS_ACCESS_KEY_ID=AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY=example", "AWS_ENDPOINT_URL=" + w.eks.URL, "AWS_EC2_METADATA_DISABLED=true"}
 	args = append(slices.Clone(args), "--kubeconfig", w.Kubeconfig())
-	r := program.Exec(t, env, slices.Concat([]string{full}, args)...)
-	program.Said(strings.Join(args, " "), r.Stdout, r.Stderr)
-	if r.Code != code {
-		t.Fatalf("eksproxy %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), r.Code, code, r.Stdout, r.Stderr)
-	}
-	return r
+	return program.RunFull(t, env, args...).Demand(t, code, args...)
 }
 
 func addons(verb string, more ...string) []string {
@@ -81,11 +72,7 @@ func says(t *testing.T, output string, texts ...string) {
 // object reads an object of kube-system, as in "daemonset/aws-node".
 func (w world) object(t *testing.T, name string) map[string]any {
 	t.Helper()
-	kind, name, _ := strings.Cut(name, "/")
-	group := map[string]string{"configmap": "/api/v1", "daemonset": "/apis/apps/v1", "deployment": "/apis/apps/v1"}[kind]
-	var doc map[string]any
-	w.Get(t, group+"/namespaces/kube-system/"+kind+"s/"+name, &doc)
-	return doc
+	return w.Object(t, "kube-system", name)
 }
 
 func (w world) generation(t *testing.T, name string) any {
