@@ -126,7 +126,7 @@ func (m *managedAddon) disruption(roll rollout.Roll) string {
 	for _, w := range m.reached {
 		n += max(w.pods(), 0)
 	}
-	return rolls(n, roll)
+	return rollsPods(n, roll)
 }
 
 // components plans the targets: those first by their EKS add-on whose configuration

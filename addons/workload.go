@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/eksproxy/eksproxy/internal/kube"
@@ -73,10 +71,10 @@ func (w *workload) pods() int64 {
 }
 
 // disruption is what a new template interrupts.
-func (w *workload) disruption(roll rollout.Roll) string { return rolls(w.pods(), roll) }
+func (w *workload) disruption(roll rollout.Roll) string { return rollsPods(w.pods(), roll) }
 
-// rolls says what replacing so many pods interrupts.
-func rolls(n int64, roll rollout.Roll) string {
+// rollsPods says what replacing so many pods interrupts.
+func rollsPods(n int64, roll rollout.Roll) string {
 	switch {
 	case roll == rollout.RollNever:
 		return "none: the pods are held back"
@@ -86,75 +84,6 @@ func rolls(n int64, roll rollout.Roll) string {
 		return "rolls 1 pod"
 	}
 	return fmt.Sprintf("rolls %d pods", n)
-}
-
-// Left is a variable that somebody else has set, and that eksproxy leaves alone.
-type Left struct {
-	Container, Name string
-	// Owners are the managers that set it.
-	Owners []string
-	// Times is how often it is listed; the last one counts in the pod.
-	Times int
-}
-
-// String says whose the variable is.
-func (l Left) String() string {
-	if l.Times > 1 {
-		return fmt.Sprintf("%s in container %s is listed %d times and left as it is: the last one counts", l.Name, l.Container, l.Times)
-	}
-	return fmt.Sprintf("%s in container %s is set by %s and left as it is", l.Name, l.Container, strings.Join(l.Owners, ", "))
-}
-
-// ours are those of the names that nobody else has set in a container.
-func (w *workload) ours(c podenv.Container, names []string) (free []string, left []Left) {
-	for _, name := range names {
-		_, times := c.Lookup(name)
-		path := podenv.EnvPath(w.ref.Kind.Kind, c, name)
-		if times == 0 || times == 1 && w.owners.Applied(Manager, path) {
-			free = append(free, name)
-			continue
-		}
-		others := slices.DeleteFunc(w.owners.Of(path), func(m string) bool { return m == Manager })
-		if len(others) == 0 {
-			others = []string{"someone"}
-		}
-		left = append(left, Left{c.Name, name, others, times})
-	}
-	return free, left
-}
-
-// fields are what eksproxy is to own in a workload.
-func (d Desired) fields(t Target, w *workload, revision string) (Fields, []Left) {
-	f := Fields{Labels: map[string]string{LabelManaged: "true"}, Template: map[string]string{AnnotationHash: d.Settings.Hash()}}
-	if reason := d.Options.Reason; reason != "" {
-		f.Annotations = map[string]string{AnnotationReason: reason}
-	} else if before := w.now.Annotations[AnnotationReason]; before != "" {
-		f.Annotations = map[string]string{AnnotationReason: before}
-	}
-	if revision != "" {
-		f.Template[AnnotationRevision] = revision
-	}
-	var left []Left
-	for _, c := range podenv.Containers(&w.template) {
-		if !t.Takes(c.Name) {
-			continue
-		}
-		free, others := w.ours(c, VariableNames())
-		own := ContainerFields{Name: c.Name, Init: c.Init, Env: d.items(free)}
-		left = append(left, others...)
-		if len(d.Settings.CAs) > 0 && t.NoCA == "" {
-			if free, others = w.ours(c, []string{caVariable}); len(free) > 0 {
-				own.Env = append(own.Env, caItem())
-				own.Mounts = []corev1.VolumeMount{{Name: caVolume, MountPath: caMount, ReadOnly: true}}
-				f.Volumes = []corev1.Volume{authorityVolume()}
-			}
-			left = append(left, others...)
-		}
-		if len(own.Env) > 0 {
-			f.Containers = append(f.Containers, own)
-		}
-	}
-	return f.sorted(), left
 }
 
 // wanted are the fields of one workload, and whether it is to have any; the notes
@@ -229,97 +158,6 @@ func (p *planner) change(w *workload, want Fields, reason string) (plan.Change, 
 		c.Action, c.Disruption, c.Undo = plan.Unchanged, "none", ""
 	}
 	return c, nil
-}
-
-// rolling applies the fields and takes the pods over; where that fails, the
-// fields are put back to what they were.
-func (p *planner) rolling(w *workload, want Fields) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := p.roll.over(ctx, w, want.first(), func(ctx context.Context) error { return p.put(ctx, w, want) })
-		failure, ok := errors.AsType[*rollout.Error](err)
-		if !ok || ctx.Err() != nil {
-			return err
-		}
-		if failure.Kind == rollout.Rejected {
-			err = fmt.Errorf("%w; --probe-namespace and --probe-image name what the policy admits, --canary=off goes without proof", err)
-			if goOn, asked := p.roll.ask(fmt.Sprintf("%s: %v. Go on without proof?", w.ref, failure)); asked == nil && goOn {
-				p.roll.Canary = false
-				return p.roll.over(ctx, w, "", func(context.Context) error { return nil })
-			}
-		}
-		p.roll.Tell("%s: %v; putting back what was there before", w.ref, failure)
-		if undone := p.roll.undo(ctx, w, func(ctx context.Context) error { return p.put(ctx, w, w.now) }); undone != nil {
-			return fmt.Errorf("%w; and it was not put back: %w. Run: %s", err, undone, undo)
-		}
-		return fmt.Errorf("%w; %s is as it was before", err, w.ref)
-	}
-}
-
-// first is the container whose image the probe pod has: a main one.
-func (f Fields) first() string {
-	for _, c := range f.Containers {
-		if !c.Init {
-			return c.Name
-		}
-	}
-	return ""
-}
-
-// ask asks somebody; nobody says no.
-func (r Rollout) ask(question string) (bool, error) {
-	if r.Ask == nil {
-		return false, nil
-	}
-	return r.Ask(question)
-}
-
-// over changes a workload by apply, and takes its pods over.
-func (r Rollout) over(ctx context.Context, w *workload, container string, apply func(context.Context) error) error {
-	if r.NoWait || !w.rolls() {
-		return errors.Join(apply(ctx), r.release(ctx, w))
-	}
-	return r.Roll(ctx, w.ref, w.live.GetUID(), container, apply)
-}
-
-// undo puts a workload back by restore, and its pods.
-func (r Rollout) undo(ctx context.Context, w *workload, restore func(context.Context) error) error {
-	if r.NoWait || !w.rolls() {
-		return errors.Join(restore(ctx), r.release(ctx, w))
-	}
-	return r.Undo(ctx, w.ref, w.live.GetUID(), restore)
-}
-
-// release gives back what an earlier run held.
-func (r Rollout) release(ctx context.Context, w *workload) error {
-	if _, held := rollout.Held(w.live); !held {
-		return nil
-	}
-	return r.Release(ctx, w.ref, w.live.GetUID())
-}
-
-// rolls says whether the workload replaces its pods when their template changes:
-// a CronJob's next jobs have it, and a ReplicaSet's next pods.
-func (w *workload) rolls() bool {
-	return w.ref.Kind.Kind != "CronJob" && w.ref.Kind.Kind != "ReplicaSet"
-}
-
-// put applies fields to the workload that was looked at, and to no other one of
-// its name.
-func (p *planner) put(ctx context.Context, w *workload, f Fields) error {
-	object, err := f.Object(w.ref, w.live.GetUID())
-	if err != nil {
-		return err
-	}
-	_, err = p.client.Apply(ctx, w.ref, object, kube.ApplyOptions{Manager: Manager})
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, "FieldManagerConflict"):
-		return fmt.Errorf("%w: %w; plan again", kube.ErrGone, err)
-	case apierrors.IsConflict(err):
-		return fmt.Errorf("%w; someone set it since the plan was made: plan again, and eksproxy leaves it to them", err)
-	}
-	return err
 }
 
 // jsonOf is a small value as JSON, for an annotation.
