@@ -93,13 +93,14 @@ func (p *planner) configMap(ctx context.Context, namespace string) error {
 	return p.store(ctx, s, "carries the variables that the add-ons refer to")
 }
 
-// authorities plans the certificates; without any, those of an earlier run go.
+// authorities plans the certificates. Without any, those of an earlier run stay
+// until revert: no pod of ours mounts them any more.
 func (p *planner) authorities(ctx context.Context, namespace string) error {
 	s := authorityStore(namespace, p.want.Settings)
 	if len(p.want.Settings.CAs) > 0 {
 		return p.store(ctx, s, "carries trustedCA for the add-ons")
 	}
-	return nil // an old one is optional in every pod; revert takes it away
+	return nil
 }
 
 // store plans one ConfigMap.
