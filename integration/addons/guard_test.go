@@ -72,6 +72,7 @@ func TestGoneBetween(t *testing.T) {
 
 // anew deletes aws-node and installs it again, as a reinstalled add-on does.
 func anew(t *testing.T, cp *controlplane.ControlPlane) func(*http.Request) {
+	t.Helper()
 	return func(*http.Request) {
 		cp.Kubectl(t, "-n", "kube-system", "delete", awsNode)
 		controlplane.InstallEKS(t, cp, controlplane.EKS{Only: []string{"aws-node"}})
