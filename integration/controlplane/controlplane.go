@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -40,6 +41,7 @@ type ControlPlane struct {
 	url       string
 	client    *client
 	processes []*process
+	ports     *os.File // locks those of this control plane
 	kwok      *process // also one of the processes
 }
 
@@ -82,10 +84,11 @@ func Run(ctx context.Context, dir string, o Options) (*ControlPlane, error) {
 
 // start starts the components, each as soon as what it needs is there.
 func (c *ControlPlane) start(ctx context.Context) error {
-	ports, err := freePorts(5)
+	ports, lock, err := takePorts(5)
 	if err != nil {
 		return err
 	}
+	c.ports = lock
 	c.url = "https://" + local(ports[2])
 	if err := c.startEtcd(ports[0], ports[1]); err != nil {
 		return err
@@ -173,6 +176,10 @@ func (c *ControlPlane) Stop() {
 		p.kill()
 	}
 	c.processes = nil
+	if c.ports != nil {
+		c.ports.Close()
+		c.ports = nil
+	}
 	if c.client != nil {
 		c.client.CloseIdleConnections()
 	}
