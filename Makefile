@@ -56,9 +56,9 @@ integration: agent ## tests against real parts: readers, metadata, namespaces, n
 	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -run Reader ./node/ ./userdata/ && cd integration && go vet ./... \
 	  && go test -timeout 40m -shuffle=on $$(go list ./... | grep -vE '/($(CLUSTERS))$$')
 
-clusters: kube ## tests against a real control plane
-	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -parallel 8 -run TestCluster ./internal/rollout \
-	  && cd integration && go test -timeout 40m -shuffle=on -parallel 6 $$(go list ./... | grep -E '/($(CLUSTERS))$$')
+clusters: kube ## tests against a real control plane, which mostly wait: all at once
+	$(TIMED) go test -tags integration -timeout 30m -shuffle=on -parallel 8 -run TestCluster ./internal/rollout & rollout=$$!; \
+	  cd integration && go test -timeout 40m -shuffle=on -p 4 -parallel 4 $$(go list ./... | grep -E '/($(CLUSTERS))$$') && wait $$rollout
 
 verify: generate lint tidy ## generate, format, lint and tidy, then demand a clean tree
 	@git diff --exit-code && test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean: commit what make verify changed"; exit 1; }

@@ -9,7 +9,8 @@ packages=(
   iproute2 strace                                                 # networks, system calls
   mmdebstrap squid-openssl systemd-container zstd                 # nodes that boot
   python3-venv                                                    # the AWS mock
-  git ruby wget                                                   # clients that read NO_PROXY
+  git ruby wget ruby-aws-sdk-core python3-librepo                 # clients that read NO_PROXY
+  php-cli php-curl php-guzzlehttp-guzzle                          # and more of them
 )
 
 missing=()
