@@ -40,9 +40,7 @@ kube: ## build the control plane that the tests of a cluster talk to
 setup: ## install what the tests need: Debian packages (as root)
 	$(TIMED) integration/setup.sh
 
-test: setup kube unit ## run every test
-	@$(MAKE) --no-print-directory -j2 --output-sync=target clients clusters # which wait for much
-	@$(MAKE) --no-print-directory integration
+test: setup kube unit clients integration clusters ## run every test
 	@echo "== all tests passed"
 
 test-short: unit ## run the tests that need nothing installed
@@ -76,7 +74,8 @@ tidy:
 	for m in integration tools tools/kubernetes tools/etcd tools/kwok; do (cd $$m && go mod tidy) || exit 1; done
 
 bench: agent kube ## measure the program beside the published shell recipe, bare programs and kubectl
-	cd integration && go test -count=1 -v -run TestNodeApply ./bench -args -runs 40
+	cd integration && go test -count=1 -v -run 'TestNodeApply|TestFull' ./bench -args -runs 40
+	cd integration && go test -count=1 -v -tags bench -run TestBootTime .
 	cd integration && go test -count=1 -v -timeout 20m -run TestAddonsPatch ./bench -args -namespaces 500
 	go test -tags integration -count=1 -v -run TestSpeed ./noproxy
 

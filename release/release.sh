@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what is shipped into a directory: the full program for every system,
 # the agent for nodes, an SBOM beside each, packages of the agent, checksums.
-# The same commit gives the same bytes.
+# The same commit gives the same bytes. RELEASE_TARGETS builds for some only.
 #
 #   release/release.sh DIR VERSION
 set -euo pipefail
@@ -21,12 +21,14 @@ build() { # NAME GOOS GOARCH TAGS
   sed -i -E "s/^( *\"timestamp\": \").*(\",)$/\1$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)\2/" "$out/$1.sbom.json"
 }
 
-for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64; do
+targets=${RELEASE_TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64}
+for target in $targets; do
   os=${target%/*} arch=${target#*/} suffix=
   [ "$os" = windows ] && suffix=.exe
   build "eksproxy-$os-$arch$suffix" "$os" "$arch" urfave_cli_no_docs
 done
 for arch in amd64 arm64; do
+  [[ " $targets " = *" linux/$arch "* ]] || continue
   build "eksproxy-agent-linux-$arch" linux "$arch" "nodeonly urfave_cli_no_docs"
   for packager in rpm deb; do
     AGENT="$out/eksproxy-agent-linux-$arch" ARCH=$arch VERSION=${version#v} \
