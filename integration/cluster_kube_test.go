@@ -58,6 +58,7 @@ func TestClusterFactsFromKubernetes(t *testing.T) {
 
 // checkBoth: the kubeconfig's server is not the endpoint that EKS tells.
 func checkBoth(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
 	cloud := awsfake.New(awsfake.Site{Name: "blue", Partition: "aws", Region: "eu-west-1", Endpoint: clusterEndpoint})
 	server := awsfake.Start(t, cloud)
 	r := full(t, server.URL, nil, factsOf("blue", "--kubeconfig", cp.Kubeconfig())...)
@@ -88,6 +89,7 @@ func checkBoth(t *testing.T, cp *controlplane.ControlPlane) {
 // checkKubernetesRights: no right at all leaves gaps with the right that lacks;
 // the least rights are enough.
 func checkKubernetesRights(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
 	f := readCluster(t, kubeFacts(t, cp.UserKubeconfig(t, "user0")))
 	for field, want := range map[string]string{
 		"clusterDomain": "grant get on the ConfigMap kube-system/coredns or --cluster-domain", "serviceCIDRs": "grant list on servicecidrs.networking.k8s.io",
@@ -150,6 +152,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: user1}]
 
 // checkKubernetesFaults: what passes is asked again, what stays is exit 3.
 func checkKubernetesFaults(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
 	faults := controlplane.NewFaults(t, cp)
 	daemonSets := controlplane.Match{Verb: "list", Resource: "daemonsets"}
 	faults.Add(controlplane.Fault{Match: daemonSets, Times: 1, Answer: controlplane.Broken()},
