@@ -185,6 +185,7 @@ func checkKubernetesFaults(t *testing.T, cp *controlplane.ControlPlane) {
 
 // checkKubernetesPages: more objects than a page has.
 func checkKubernetesPages(t *testing.T, cp *controlplane.ControlPlane) {
+	t.Helper()
 	const many = 502
 	var text strings.Builder
 	for i := range many {

@@ -80,7 +80,8 @@ func NewSquid(t *testing.T, n *Network, o SquidOptions) *Squid {
 	s.write(t, "access.log", nil)
 	s.SetPassword(t, o.Password)
 	s.own(t)
-	s.process = start(t, s.work, "\"$@\"\nexit $?\n",
+	// Its shared memory has fixed names: two that start at once would meet there.
+	s.process = start(t, s.work, "mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit\n\"$@\"\nexit $?\n",
 		append(n.Proxy.Exec(), "squid", "-N", "-f", s.work.path("squid.conf"))...)
 	s.await(t, n)
 	tell(t, begin, "start of squid")
