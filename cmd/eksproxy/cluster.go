@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -161,15 +160,11 @@ func unreadCluster(name string, err error, t clusterTarget) error {
 // throughProxy names the proxy that a request to the API server went through.
 func (t clusterTarget) throughProxy(err error) string {
 	sent, ok := errors.AsType[*url.Error](err)
-	if !ok || t.Kube == nil || t.Kube.Config.Proxy == nil || !strings.HasPrefix(sent.URL, strings.TrimSuffix(t.Server, "/")) {
+	if !ok || t.Kube == nil || !strings.HasPrefix(sent.URL, strings.TrimSuffix(t.Server, "/")) {
 		return ""
 	}
-	server, err := url.Parse(sent.URL)
-	if err != nil {
-		return ""
-	}
-	if proxy, err := t.Kube.Config.Proxy(&http.Request{URL: server}); err == nil && proxy != nil {
-		return "; the request went through the proxy " + proxy.Host + ": put the server's host into NO_PROXY of this command, or give --" + flagKubeDirect
+	if proxy := t.Kube.Proxy(); proxy != nil {
+		return kube.WentThrough(proxy.Host)
 	}
 	return ""
 }

@@ -46,7 +46,6 @@ type Client struct {
 	Context, Server string
 	// Kubeconfig is the file that was named, or the files that were looked for.
 	Kubeconfig string
-	proxy      func(*http.Request) (*url.URL, error)
 }
 
 // ErrNoKubeconfig says that no kubeconfig names a cluster.
@@ -79,11 +78,8 @@ func Connect(o Options) (*Client, error) {
 	if o.Context != "" {
 		c.Context = o.Context
 	}
-	if c.Kubeconfig == "" {
-		c.Kubeconfig = filepath.Join(rules.Precedence...)
-		if len(rules.Precedence) > 0 {
-			c.Kubeconfig = rules.Precedence[0]
-		}
+	if c.Kubeconfig == "" && len(rules.Precedence) > 0 {
+		c.Kubeconfig = rules.Precedence[0]
 	}
 	return c, c.connect(o.Direct)
 }
@@ -110,7 +106,6 @@ func (c *Client) connect(direct bool) (err error) {
 	case c.Config.Proxy == nil:
 		c.Config.Proxy = http.ProxyFromEnvironment
 	}
-	c.proxy = c.Config.Proxy
 	if c.Clientset, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
@@ -120,17 +115,26 @@ func (c *Client) connect(direct bool) (err error) {
 	return nil
 }
 
-// throughProxy is the proxy that requests to the server go through, without
-// user information; empty where they go direct.
-func (c *Client) throughProxy() string {
+// Proxy is the proxy that requests to the server go through, without user
+// information; nil where they go direct.
+func (c *Client) Proxy() *url.URL {
 	server, err := url.Parse(c.Server)
-	if err != nil || c.proxy == nil {
-		return ""
+	if err != nil || c.Config == nil || c.Config.Proxy == nil { // Connect sets it
+		return nil
 	}
-	proxy, err := c.proxy(&http.Request{URL: server})
+	proxy, err := c.Config.Proxy(&http.Request{URL: server})
 	if err != nil || proxy == nil {
-		return ""
+		return nil
 	}
-	proxy.User = nil
-	return proxy.String()
+	bare := *proxy // the URL itself is the one that later requests take their login from
+	bare.User = nil
+	return &bare
+}
+
+// throughProxy is that proxy as a text; empty where requests go direct.
+func (c *Client) throughProxy() string {
+	if proxy := c.Proxy(); proxy != nil {
+		return proxy.String()
+	}
+	return ""
 }

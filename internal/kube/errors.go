@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -27,12 +26,18 @@ type Error struct {
 func (e *Error) Error() string {
 	text := e.Doing + ": " + e.Err.Error()
 	if e.Proxy != "" && unanswered(e.Err) {
-		text += fmt.Sprintf("; the request went through the proxy %s: put the server's host into NO_PROXY of this command, or give --kube-direct", e.Proxy)
+		text += WentThrough(e.Proxy)
 	}
 	return text
 }
 
+// Unwrap is what the server, or the way to it, said.
 func (e *Error) Unwrap() error { return e.Err }
+
+// WentThrough is the end of an error of a request that a proxy was in the way of.
+func WentThrough(proxy string) string {
+	return "; the request went through the proxy " + proxy + ": put the server's host into NO_PROXY of this command, or give --kube-direct"
+}
 
 // Undecided says that the server was not reached, or did not let us look: what
 // was asked is unknown.

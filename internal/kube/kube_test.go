@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,10 @@ func TestAbsent(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	c := connect(t, "https://api.example:443", `, proxy-url: "http://svc:pw@127.0.0.9:1"`)
 	_, err := c.Get(t.Context(), node)
+	request := &http.Request{URL: &url.URL{Scheme: "https", Host: "api.example:443"}}
+	if proxy, _ := c.Config.Proxy(request); proxy.User.String() != "svc:pw" {
+		t.Errorf("later requests have lost the proxy's login: %v", proxy)
+	}
 	if !kube.Undecided(err) || !strings.Contains(err.Error(), "through the proxy http://127.0.0.9:1") || strings.Contains(err.Error(), "pw") {
 		t.Errorf("it says: %v", err)
 	}
