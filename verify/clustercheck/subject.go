@@ -125,18 +125,7 @@ func (s *subject) mask(text string) string {
 	if s.o.Wanted != nil {
 		secrets = s.o.Wanted.Settings.Secrets()
 	}
-	return plan.Mask(printable(text), secrets...)
-}
-
-// printable writes control characters as a person reads them, so that a line
-// end cannot tear a password out of its URL.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r <= 0x9f {
-			return '\u2423' // an open box
-		}
-		return r
-	}, text)
+	return plan.Mask(verify.Printable(text), secrets...)
 }
 
 // entries are the elements of a NO_PROXY value, without blanks around them.

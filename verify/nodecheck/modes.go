@@ -73,7 +73,7 @@ func othersPassword() *regexp.Regexp {
 }
 
 func (s *subject) holdsSecret(f rootfs.File) bool {
-	text := printable(strings.ReplaceAll(string(f.Data), "%%", "%")) // doubled in unit files
+	text := verify.Printable(strings.ReplaceAll(string(f.Data), "%%", "%")) // doubled in unit files
 	return slices.ContainsFunc(s.knownSecrets(), func(secret string) bool { return strings.Contains(text, secret) })
 }
 

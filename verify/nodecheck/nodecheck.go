@@ -62,24 +62,10 @@ func Checks(o Options) []verify.Check {
 	for _, c := range specs() {
 		checks = append(checks, verify.Check{
 			ID: c.id, Title: c.title, Fails: c.fails, Remedy: c.remedy, Limit: o.Limit,
-			Run: func(ctx context.Context) []verify.Finding { return s.run(ctx, c) },
+			Run: verify.Masked(s.mask, func(ctx context.Context) []verify.Finding { return s.decide(ctx, c) }),
 		})
 	}
 	return checks
-}
-
-// run runs one check and masks what it says, a panic too.
-func (s *subject) run(ctx context.Context, c spec) []verify.Finding {
-	defer func() {
-		if p := recover(); p != nil {
-			panic(s.mask(fmt.Sprint(p))) // the engine reports it
-		}
-	}()
-	found := s.decide(ctx, c)
-	for i, f := range found {
-		found[i].Target, found[i].Evidence, found[i].Remedy = s.mask(f.Target), s.mask(f.Evidence), s.mask(f.Remedy)
-	}
-	return found
 }
 
 // decide runs a check where it applies.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/eksproxy/eksproxy/node"
+	"github.com/eksproxy/eksproxy/verify"
 )
 
 // credentialsPath is where the credentials are kept that were fetched last.
@@ -69,7 +70,7 @@ func (s *subject) learnPair(user, password string) {
 func (s *subject) note(secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.secrets[printable(secret)] = true
+	s.secrets[verify.Printable(secret)] = true
 }
 
 // knownSecrets are the secrets that are long enough to be looked for in files:

@@ -15,6 +15,7 @@ import (
 	"github.com/eksproxy/eksproxy/internal/rootfs"
 	"github.com/eksproxy/eksproxy/node"
 	"github.com/eksproxy/eksproxy/plan"
+	"github.com/eksproxy/eksproxy/verify"
 )
 
 // subject is the node under test: what several checks need is read once.
@@ -135,18 +136,7 @@ func (s *subject) mask(text string) string {
 	// The longest first: a secret can be a part of another.
 	secrets := slices.SortedFunc(maps.Keys(s.secrets), func(a, b string) int { return len(b) - len(a) })
 	s.mu.Unlock()
-	return plan.Mask(printable(text), secrets...)
-}
-
-// printable writes control characters as a person reads them, so that a line
-// end cannot tear a password out of its URL.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r <= 0x9f {
-			return '\u2423' // an open box
-		}
-		return r
-	}, text)
+	return plan.Mask(verify.Printable(text), secrets...)
 }
 
 // unreadable says why a file was not looked at, in few words.
