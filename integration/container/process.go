@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/eksproxy/eksproxy/integration/child"
 )
 
 // process is a shell script that is process 1 of its own process and mount
@@ -18,8 +19,8 @@ import (
 // unmounts what it mounted. It dies with the test process, however that ends.
 type process struct {
 	cmd  *exec.Cmd
-	log  string        // the file with what it printed
-	done chan struct{} // closed when the process has ended
+	log  string          // the file with what it printed
+	done <-chan struct{} // closed when the process has ended
 }
 
 // start starts a script with arguments, and keeps what it prints in the folder.
@@ -35,23 +36,11 @@ func start(t *testing.T, w work, script string, args ...string) *process {
 		"--mount-proc", "sh", "-c", script, "sh"}, args...)...)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	p := &process{cmd, log, make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		// The kernel kills the process when this thread ends.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // a killed one is what is wanted
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	done, err := child.Start(cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
+	p := &process{cmd, log, done}
 	t.Cleanup(func() { p.kill(t) })
 	return p
 }
@@ -66,14 +55,7 @@ func (p *process) output() string {
 }
 
 // ended says whether the process has ended.
-func (p *process) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
+func (p *process) ended() bool { return child.Ended(p.done) }
 
 // wait waits for the end, and says whether it came in time.
 func (p *process) wait(limit time.Duration) bool {

@@ -5,9 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
+
+	"github.com/eksproxy/eksproxy/integration/child"
 )
 
 // tailLines is how much of a log is shown where a component failed.
@@ -18,8 +18,8 @@ const tailLines = 25
 type process struct {
 	name string
 	cmd  *exec.Cmd
-	log  string        // the file with what it printed
-	done chan struct{} // closed when the process has ended
+	log  string          // the file with what it printed
+	done <-chan struct{} // closed when the process has ended
 }
 
 // launch starts a program with its output in NAME.log below the folder.
@@ -35,35 +35,15 @@ func launch(dir, binary string, args ...string) (*process, error) {
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin"} // no proxy of the host
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	p := &process{name: name, cmd: cmd, log: log, done: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		// The kernel kills the process when this thread ends.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // a killed one is what is wanted
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
+	done, err := child.Start(cmd)
+	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	return p, nil
+	return &process{name: name, cmd: cmd, log: log, done: done}, nil
 }
 
 // ended says whether the process has ended.
-func (p *process) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
+func (p *process) ended() bool { return child.Ended(p.done) }
 
 // kill ends the process and waits for that. What it stored is thrown away, so
 // there is nothing to be graceful about.
