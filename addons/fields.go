@@ -146,21 +146,8 @@ func textMap(m map[string]string) map[string]any {
 	return out
 }
 
-// Owned reads from a live workload what eksproxy owns there by server-side apply,
+// owned are the fields that eksproxy owns in a live workload by server-side apply,
 // with the values that are there now.
-func Owned(live *unstructured.Unstructured) (Fields, error) {
-	owners, err := podenv.ReadOwners(live)
-	if err != nil {
-		return Fields{}, err
-	}
-	t, err := podenv.Template(live)
-	if err != nil {
-		return Fields{}, err
-	}
-	return owned(live, owners, t), nil
-}
-
-// owned is Owned where the owners of the fields and the template are read.
 func owned(live *unstructured.Unstructured, owners podenv.Owners, t corev1.PodTemplateSpec) Fields {
 	if !slices.Contains(owners.Managers(), Manager) {
 		return Fields{}

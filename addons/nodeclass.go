@@ -204,16 +204,8 @@ func nodeClassesServed(ctx context.Context, client *kube.Client) (bool, error) {
 
 // putNodes applies fields to the NodeClass that was looked at.
 func (p *planner) putNodes(ctx context.Context, n nodeClass, f NodeFields) error {
-	_, err := p.client.Apply(ctx, nodeClassRef(n.live.GetName()), f.Object(n.live.GetName(), n.live.GetUID()), kube.ApplyOptions{Manager: Manager})
-	switch {
-	case err == nil:
-		return nil
-	case apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, "FieldManagerConflict"):
-		return fmt.Errorf("%w: %w; plan again", kube.ErrGone, err)
-	case apierrors.IsConflict(err):
-		return fmt.Errorf("%w; someone set it since the plan was made: plan again, and eksproxy leaves it to them", err)
-	}
-	return err
+	name := n.live.GetName()
+	return p.send(ctx, nodeClassRef(name), f.Object(name, n.live.GetUID()))
 }
 
 // setters are the managers that own a field, for a sentence.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/eksproxy/eksproxy/internal/kube"
 	"github.com/eksproxy/eksproxy/internal/rollout"
@@ -90,11 +92,17 @@ func (p *planner) put(ctx context.Context, w *workload, f Fields) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.client.Apply(ctx, w.ref, object, kube.ApplyOptions{Manager: Manager})
+	return p.send(ctx, w.ref, object)
+}
+
+// send applies an object without force. What was made anew since the plan, or set
+// by somebody, is for another plan.
+func (p *planner) send(ctx context.Context, r kube.Ref, object *unstructured.Unstructured) error {
+	_, err := p.client.Apply(ctx, r, object, kube.ApplyOptions{Manager: Manager})
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, "FieldManagerConflict"):
+	case apierrors.IsConflict(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		return fmt.Errorf("%w: %w; plan again", kube.ErrGone, err)
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%w; someone set it since the plan was made: plan again, and eksproxy leaves it to them", err)

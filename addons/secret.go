@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,16 +78,12 @@ func secretCommand(r kube.Ref) string {
 	return fmt.Sprintf("kubectl -n %s create secret generic %s --from-file=%s=FILE --from-file=%s=FILE, each FILE a URL without a line end", r.Namespace, r.Name, httpProxy, httpsProxy)
 }
 
+// keys are the keys in order, for a sentence.
 func keys(m map[string]string) []string {
-	var names []string
-	for k := range m {
-		names = append(names, k)
-	}
-	if len(names) == 0 {
+	if len(m) == 0 {
 		return []string{"nothing"}
 	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(m))
 }
 
 // ownSecret plans the Secret that eksproxy makes. New credentials get a new

@@ -36,6 +36,12 @@ func (o *run) daemonSet(ctx context.Context, container string, leaves, resumed b
 			return err
 		}
 	}
+	return o.finish(ctx, leaves, absent)
+}
+
+// finish gives the strategy back and waits for the pods, which are replaced here
+// where the own strategy leaves them.
+func (o *run) finish(ctx context.Context, leaves bool, absent []string) error {
 	if err := o.giveBack(ctx); err != nil {
 		return err
 	}
@@ -69,15 +75,7 @@ func (o *run) replicas(ctx context.Context, leaves bool) error {
 		}
 		return err
 	}
-	if err := o.giveBack(ctx); err != nil {
-		return err
-	}
-	if leaves {
-		if err := o.replaceStale(ctx); err != nil {
-			return err
-		}
-	}
-	return o.rest(ctx, nil)
+	return o.finish(ctx, leaves, nil)
 }
 
 // undo is Undo within the time.
