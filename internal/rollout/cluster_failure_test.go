@@ -9,6 +9,7 @@ import (
 
 	admission "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/eksproxy/eksproxy/internal/kube"
 	"github.com/eksproxy/eksproxy/internal/rollout"
@@ -98,6 +99,18 @@ var failureTests = map[string]func(*world){
 	"ProbeNoDNS":        func(w *world) { w.probeFails("nodns", "does not resolve kubernetes.default") },
 	"ProbeNoConnection": func(w *world) { w.probeFails("noconnection", "no connection to 10.100.0.1 port 443") },
 	"ProbeNoAddress":    func(w *world) { w.probeFails("noaddress", "it got no address") },
+	"NoAddressOnceDeleted": func(w *world) { // the third pod is judged
+		r, told := w.roller()
+		w.deleteProbes(2)
+		w.fails(r, "", rollout.Failed, "it got no address")
+		w.inOrder(told, "making another", "making another")
+		w.noProbe(w.namespace)
+	},
+	"NoAddressAllDeleted": func(w *world) {
+		r, _ := w.roller()
+		w.deleteProbes(3)
+		w.fails(r, "", rollout.Failed, "someone deleted it before it had ended")
+	},
 	"ProbeNoTool": func(w *world) {
 		w.start(kube.DaemonSet(), rolling)
 		r, told := w.roller()
@@ -183,4 +196,17 @@ func (w *world) probeFails(namespace, why string) {
 	r.Probe.Namespace = namespace
 	w.fails(r, "", rollout.Failed, why)
 	w.noProbe(namespace)
+}
+
+// deleteProbes deletes the first n probe pods of the namespace, as a drain does.
+func (w *world) deleteProbes(n int) {
+	seen := map[types.UID]bool{}
+	ref := kube.Ref{Kind: kube.Pod(), Namespace: w.namespace, Name: "eksproxy-probe-work"}
+	go func() {
+		for ; len(seen) < n && w.Context().Err() == nil; time.Sleep(50 * time.Millisecond) {
+			if pod, err := w.client.Get(w.Context(), ref); err == nil && pod != nil && !seen[pod.GetUID()] {
+				seen[pod.GetUID()] = w.client.Delete(w.Context(), ref, pod.GetUID(), "") == nil
+			}
+		}
+	}()
 }

@@ -32,7 +32,7 @@ var rules = `[
 	{"When": ".metadata.annotations[\"eksproxy.dev/probe\"] == \"true\" and .metadata.namespace == \"nodns\"", "Outcome": "failed", "ExitCode": 10, "Message": "kubernetes.default was not resolved"},
 	{"When": ".metadata.annotations[\"eksproxy.dev/probe\"] == \"true\" and .metadata.namespace == \"noconnection\"", "Outcome": "failed", "ExitCode": 11, "Message": "no connection to 10.100.0.1 port 443"},
 	{"When": ".metadata.annotations[\"eksproxy.dev/probe\"] == \"true\" and .metadata.namespace == \"notool\"", "Outcome": "failed", "ExitCode": 12, "Message": "the image has no getent"},
-	{"When": ".metadata.annotations[\"eksproxy.dev/probe\"] == \"true\" and .metadata.namespace == \"noaddress\"", "Outcome": "noaddress", "Message": "failed to assign an IP address to container"},
+	{"When": ".metadata.annotations[\"eksproxy.dev/probe\"] == \"true\" and (.metadata.namespace | startswith(\"noaddress\"))", "Outcome": "noaddress", "Message": "failed to assign an IP address to container"},
 	{"When": ".spec.nodeName == \"` + awayNode + `\" and .metadata.namespace == \"awaynode\"", "Outcome": "unready"}
 ]`
 

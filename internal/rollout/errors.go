@@ -55,6 +55,7 @@ var (
 	errTimeUp   = errors.New("the time for the rollout is up")
 	errStalled  = errors.New("the time for one pod is up")
 	errUnproven = errors.New("the probe pod shows that new pods do not work on the node")
+	errDeleted  = errors.New("the probe pod was deleted before it had ended")
 )
 
 // rejected says that a message, as of an event, quotes a refusal by admission.

@@ -61,6 +61,21 @@ func (o *run) probe(ctx context.Context, live *unstructured.Unstructured, node, 
 		return err
 	}
 	ref := kube.Ref{Kind: kube.Pod(), Namespace: cmp.Or(o.Probe.Namespace, o.ref.Namespace), Name: probeName(o.ref.Name)}
+	for tries := 1; ; tries++ {
+		err = o.probeOnce(ctx, ref, node, image)
+		if !errors.Is(err, errDeleted) || tries == probeTries {
+			return err
+		}
+		o.tell("someone deleted the probe pod on node %s before it had ended: making another", node)
+	}
+}
+
+// probeTries is how many probe pods are made where others delete them, as a
+// drain does: that shows nothing of the node.
+const probeTries = 3
+
+// probeOnce makes a probe pod, waits for its end, judges it and deletes it.
+func (o *run) probeOnce(ctx context.Context, ref kube.Ref, node, image string) error {
 	made, err := o.createProbe(ctx, ref, o.probePod(ref, node, image))
 	if err != nil {
 		return errors.Join(err, o.clearUnknown(ctx, ref, err))
@@ -176,7 +191,7 @@ func (o *run) awaitProbe(parent context.Context, ref kube.Ref, made *unstructure
 		case err != nil:
 			return false, err
 		case now == nil || now.GetUID() != made.GetUID():
-			return false, &Error{Kind: Failed, Pod: ref.Name, Node: pod.Spec.NodeName, Why: "someone deleted it before it had ended", Err: errUnproven}
+			return false, &Error{Kind: Failed, Pod: ref.Name, Node: pod.Spec.NodeName, Why: "someone deleted it before it had ended", Err: errDeleted}
 		}
 		pod, err = podOf(now)
 		return err == nil && settled(pod), err
