@@ -1,6 +1,7 @@
 package addons
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,6 +114,8 @@ func (p *planner) store(ctx context.Context, s Store, reason string) error {
 	uid := types.UID("")
 	if live != nil {
 		uid = live.GetUID()
+		noProxy, _, _ := unstructured.NestedString(live.Object, "data", "NO_PROXY")
+		p.out.NoProxyBefore = cmp.Or(p.out.NoProxyBefore, noProxy)
 		if err := s.takeOver(live, p.want.Options.Adopt); err != nil {
 			return err
 		}

@@ -20,6 +20,9 @@ const undo = "eksproxy addons revert"
 // Prepared is a plan for one cluster, and how each of its changes is made.
 type Prepared struct {
 	plan.Plan
+	// NoProxyBefore is the NO_PROXY value that pods refer to now, from the first
+	// ConfigMap of the plan that has one; empty where none has.
+	NoProxyBefore string
 	// Decisions say of each known component whether it needs the proxy.
 	Decisions []Decision
 	// Ownership says of each target who owns its fields, and what an update by EKS

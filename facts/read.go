@@ -17,6 +17,15 @@ func ReadNode(file string) (Node, error) { return read(file, DecodeNode) }
 // does.
 func ReadCluster(file string) (Cluster, error) { return read(file, DecodeCluster) }
 
+// IsCluster says whether a file holds cluster facts, and not those of a node.
+func IsCluster(file string) bool {
+	var head struct {
+		Kind string `yaml:"kind"`
+	}
+	data, err := os.ReadFile(file)
+	return err == nil && yaml.Unmarshal(data, &head) == nil && head.Kind == ClusterKind
+}
+
 func read[T any](file string, decode func([]byte) (T, error)) (T, error) {
 	var none T
 	data, err := os.ReadFile(file)

@@ -69,6 +69,27 @@ func TestUnusableFacts(t *testing.T) {
 	}
 }
 
+func TestIsCluster(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]bool{
+		"kind: ClusterFacts\nregoin: x\n": true, // a fault of it is for ReadCluster to name
+		`{"kind": "ClusterFacts"}`:        true,
+		"kind: NodeFacts\n":               false,
+		"a: [":                            false,
+	} {
+		file := filepath.Join(dir, "facts.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := IsCluster(file); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if IsCluster(filepath.Join(dir, "absent")) {
+		t.Error("a file that is not there is of a cluster")
+	}
+}
+
 func TestFillClosesTheGap(t *testing.T) {
 	n := sample()
 	n.Fill(FieldServiceCIDRs, "--service-cidr")

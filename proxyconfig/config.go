@@ -78,10 +78,10 @@ func (l Layer) Resolve(scope string, fetch func(ref string) (Credentials, error)
 	return r.config, errors.Join(r.faults...)
 }
 
-// ResolveNode parses and checks only what the user says of the cluster and the
-// node, for commands that need no proxy.
-func (l Layer) ResolveNode() (Config, error) {
-	r := &resolver{layer: l, scope: "node"}
+// ResolvePlace parses and checks only what the user says of the cluster, the node
+// and NO_PROXY in a scope, for commands that need no proxy.
+func (l Layer) ResolvePlace(scope string) (Config, error) {
+	r := &resolver{layer: l, scope: scope}
 	r.place()
 	return r.config, errors.Join(r.faults...)
 }

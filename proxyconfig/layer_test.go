@@ -121,7 +121,7 @@ func TestDefaults(t *testing.T) {
 	if got := proxyconfig.Defaults().View().Origins()["noProxy.ipv6CIDRs"]; got != "default" {
 		t.Errorf("the origin is %q", got)
 	}
-	if _, err := proxyconfig.Defaults().ResolveNode(); err != nil {
+	if _, err := proxyconfig.Defaults().ResolvePlace("node"); err != nil {
 		t.Error(err)
 	}
 }

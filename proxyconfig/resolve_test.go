@@ -258,7 +258,7 @@ func TestClusterAndNode(t *testing.T) {
     serviceCIDRs: [10.100.0.0/16]
     domain: .cluster.example.
   node: {os: al2, runtime: docker, credentialsInEtcEnvironment: true, imdsEndpoint: "http://[::1]:80/", imdsTimeout: 5s, targets: {soci: false, kubelet: true}}`)
-	c, err := l.ResolveNode()
+	c, err := l.ResolvePlace("node")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestEndpointForms(t *testing.T) {
 		"a.example:6443": "a.example", "10.0.0.1": "10.0.0.1", "https://10.0.0.1:6443": "10.0.0.1", "https://[2001:DB8::1]:443": "2001:db8::1",
 		"2001:db8::1": "2001:db8::1", "": "",
 	} {
-		c, err := flags(map[string]string{"cluster.endpoint": in}).ResolveNode()
+		c, err := flags(map[string]string{"cluster.endpoint": in}).ResolvePlace("node")
 		if err != nil || c.Cluster.EndpointHost != want {
 			t.Errorf("endpoint %q gave %q, %v; want %q", in, c.Cluster.EndpointHost, err, want)
 		}
@@ -327,7 +327,7 @@ func TestPlaceRefused(t *testing.T) {
 		{"node.imdsEndpoint", "http://i\r\nHost: x", []string{"http://HOST or http://HOST:PORT"}},
 	}
 	for _, tt := range tests {
-		_, err := flags(map[string]string{tt.path: tt.text}).ResolveNode()
+		_, err := flags(map[string]string{tt.path: tt.text}).ResolvePlace("node")
 		wantError(t, err, append(tt.words, "--"+tt.path+": ")...)
 	}
 }
@@ -341,7 +341,7 @@ func TestEveryFault(t *testing.T) {
 // TestDefaultEndpoint: what every SDK reads is not meant for eksproxy alone.
 func TestDefaultEndpoint(t *testing.T) {
 	_, defaults := mustEnv(t, "AWS_EC2_METADATA_SERVICE_ENDPOINT=http://i")
-	c, err := defaults.ResolveNode()
+	c, err := defaults.ResolvePlace("node")
 	if err != nil || c.Node.IMDSEndpoint != "http://i" || c.Node.IMDSGiven {
 		t.Errorf("endpoint %q, given %v, %v", c.Node.IMDSEndpoint, c.Node.IMDSGiven, err)
 	}
@@ -355,7 +355,7 @@ func TestOverlay(t *testing.T) {
 	n.SetSource(facts.FieldEndpointHost, "user data")
 	n.SetSource(facts.FieldServiceAddress, "user data")
 	n.Gaps = []facts.Gap{{Field: facts.FieldServiceCIDRs}, {Field: facts.FieldVPCCIDRs}}
-	c, err := flags(map[string]string{"cluster.serviceCIDRs": "10.100.0.0/16", "cluster.name": "c", "cluster.domain": "d", "cluster.endpoint": "given.example"}).ResolveNode()
+	c, err := flags(map[string]string{"cluster.serviceCIDRs": "10.100.0.0/16", "cluster.name": "c", "cluster.domain": "d", "cluster.endpoint": "given.example"}).ResolvePlace("node")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func TestInspection(t *testing.T) {
 		l, err := proxyconfig.ParseFile("p.yaml", []byte(head+"spec:\n  "+text+"\n"))
 		var cfg proxyconfig.Config
 		if err == nil {
-			cfg, err = l.ResolveNode()
+			cfg, err = l.ResolvePlace("node")
 		}
 		if got := fmt.Sprintf("%+v %v", cfg.Inspection, err); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s", text, got, want)

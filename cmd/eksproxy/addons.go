@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -87,24 +86,6 @@ func (p *program) addonsPlan(c *cli.Context) error {
 	return nil
 }
 
-// showClusterPlan prints a plan, and what is thought of each component.
-func (p *program) showClusterPlan(c *cli.Context, prepared *addons.Prepared) error {
-	if c.String(flagOutput) == "markdown" {
-		return prepared.WriteMarkdown(p.Out)
-	}
-	return p.write(c.String(flagOutput), planDoc{prepared}, func(w io.Writer) error {
-		if err := errors.Join(prepared.WriteTable(w), decisionsTable(w, prepared.Decisions), addons.WriteOwnership(w, prepared.Ownership)); err != nil || !c.Bool("diff") {
-			return err
-		}
-		for _, change := range prepared.Pending() {
-			if _, err := fmt.Fprint(w, "\n"+change.Diff()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func (p *program) addonsPatch(c *cli.Context) error {
 	approved, err := readPlan(c.String(flagPlan))
 	if err != nil {
@@ -138,11 +119,11 @@ func (p *program) addonsRevert(c *cli.Context) error {
 		return clusterError(err)
 	}
 	prepared.Target = target.plan()
-	return p.runCluster(c, target, prepared)
+	return p.runCluster(c, target, clusterPlan{Prepared: prepared})
 }
 
 // runCluster guards and carries out a plan for a cluster.
-func (p *program) runCluster(c *cli.Context, t clusterTarget, prepared *addons.Prepared) error {
+func (p *program) runCluster(c *cli.Context, t clusterTarget, prepared clusterPlan) error {
 	if c.Bool(flagDryRun) {
 		return p.showClusterPlan(c, prepared)
 	}
@@ -157,7 +138,7 @@ func (p *program) runCluster(c *cli.Context, t clusterTarget, prepared *addons.P
 	if errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%w; the next run goes on where this one ended, and eksproxy addons revert takes it back", err)
 	}
-	return errors.Join(rolloutError(err), p.showClusterOutcome(c, prepared, outcome), notDone(prepared))
+	return errors.Join(rolloutError(err), p.showClusterOutcome(c, prepared.Prepared, outcome), notDone(prepared.Prepared))
 }
 
 // rolloutError gives an error of a rollout its exit code.

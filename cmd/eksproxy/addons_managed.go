@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -91,25 +90,6 @@ func sameCluster(ctx context.Context, client eks.DescribeClusterAPIClient, name 
 			t.Server, name, aws.ToString(out.Cluster.Endpoint))
 	}
 	return nil
-}
-
-// planDoc is a plan with what is said of the owners of fields. It is no written
-// plan: that one has a digest, and the owners are not what is approved.
-type planDoc struct {
-	prepared *addons.Prepared
-}
-
-// MarshalJSON adds the owners to the plan.
-func (d planDoc) MarshalJSON() ([]byte, error) {
-	data, err := json.Marshal(d.prepared.Plan)
-	if err != nil || len(d.prepared.Ownership) == 0 {
-		return data, err
-	}
-	more, err := json.Marshal(d.prepared.Ownership)
-	if err != nil {
-		return nil, err
-	}
-	return []byte(strings.TrimSuffix(string(data), "}") + `,"ownership":` + string(more) + "}"), nil
 }
 
 // notDone says what is left to others.

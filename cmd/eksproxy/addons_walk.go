@@ -4,14 +4,11 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/eksproxy/eksproxy/addons"
 	"github.com/eksproxy/eksproxy/facts"
-	"github.com/eksproxy/eksproxy/noproxy/compose"
 	"github.com/eksproxy/eksproxy/plan"
 	"github.com/eksproxy/eksproxy/proxyconfig"
 	"github.com/eksproxy/eksproxy/secretref"
@@ -85,33 +82,16 @@ func (p *program) resolveAddons(c *cli.Context, merged proxyconfig.Layer) (proxy
 	return cfg, nil
 }
 
-// composeCluster makes the NO_PROXY value and reports what there is to say.
-func (p *program) composeCluster(n facts.Cluster, cfg proxyconfig.Config) (compose.Result, error) {
-	r, err := compose.Cluster(n, composeOptions(cfg))
-	if err != nil {
-		return r, usage(fmt.Errorf("composing NO_PROXY: %w", err))
-	}
-	p.sayComposed(r)
-	if len(r.Proxied) > 0 {
-		var names []string
-		for _, s := range r.Proxied {
-			names = append(names, s.Service)
-		}
-		p.talk.Note("through the proxy, since no endpoint in the VPC serves them: %s", strings.Join(names, ", "))
-	}
-	return r, nil
-}
-
 // prepareAddons plans the change of a cluster.
-func (p *program) prepareAddons(c *cli.Context, w *addonsWalk) (*addons.Prepared, error) {
+func (p *program) prepareAddons(c *cli.Context, w *addonsWalk) (clusterPlan, error) {
 	if w.target.Kube == nil {
-		return nil, usagef("no Kubernetes cluster is named: give --kubeconfig FILE or --context NAME (aws eks update-kubeconfig --name CLUSTER writes one); eksproxy addons render needs none")
+		return clusterPlan{}, usagef("no Kubernetes cluster is named: give --kubeconfig FILE or --context NAME (aws eks update-kubeconfig --name CLUSTER writes one); eksproxy addons render needs none")
 	}
 	roll := p.rollout(c, w.target.Kube)
 	roll.Managed = p.managed(c, w.target)
 	prepared, err := addons.Prepare(c.Context, roll, w.want)
 	if err != nil {
-		return nil, clusterError(err)
+		return clusterPlan{}, clusterError(err)
 	}
 	if w.cluster.AutoMode {
 		p.talk.Note("EKS Auto Mode runs nodes of this cluster: aws-node, kube-proxy and CoreDNS are in their image, and their proxy stands in NodeClasses (docs/auto-mode.md)")
@@ -119,9 +99,9 @@ func (p *program) prepareAddons(c *cli.Context, w *addonsWalk) (*addons.Prepared
 	in := addonsInputs{Settings: w.merged.Flatten("addons"), Options: w.want.Options}
 	in.Options.Reason = ""
 	if in.Facts, err = json.Marshal(w.cluster); err != nil {
-		return nil, err
+		return clusterPlan{}, err
 	}
 	prepared.Inputs, err = json.Marshal(in)
 	prepared.Target = w.target.plan()
-	return prepared, err
+	return clusterPlan{prepared, clusterNoProxyChange(prepared.NoProxyBefore, w)}, err
 }

@@ -38,7 +38,7 @@ func (p *program) initText(c *cli.Context) (string, error) {
 	}
 	l := proxyconfig.Merge(own, fromFlags(c))
 	l.Set("cluster.name", proxyconfig.Origin{Level: proxyconfig.Flag, Name: "--" + flagFromCluster}, name)
-	cfg, err := l.ResolveNode()
+	cfg, err := l.ResolvePlace("addons")
 	if err != nil {
 		return "", usage(err)
 	}

@@ -76,7 +76,7 @@ func keptCredentials(dir string) (proxyconfig.Credentials, error) {
 // refOptions say where references are resolved: what the user says of the
 // place, else what the facts say.
 func (p *program) refOptions(c *cli.Context, merged proxyconfig.Layer, planned *facts.Node) secretref.Options {
-	place, err := merged.ResolveNode()
+	place, err := merged.ResolvePlace("node")
 	o := secretref.Options{Getenv: p.getenv}
 	if err != nil { // reported by who resolves all of it
 		return o
@@ -103,7 +103,7 @@ func (p *program) readConfig(c *cli.Context, name string, given proxyconfig.Laye
 		l, err := proxyconfig.ReadFile(name)
 		return l, usage(err)
 	}
-	if _, err := given.ResolveNode(); err != nil {
+	if _, err := given.ResolvePlace("node"); err != nil {
 		return nil, usage(err)
 	}
 	data, err := secretref.Fetch(c.Context, name, p.refOptions(c, given, nil))

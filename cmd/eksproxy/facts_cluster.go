@@ -37,7 +37,7 @@ func (p *program) factsCluster(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := merged.ResolveNode()
+	cfg, err := merged.ResolvePlace("addons")
 	if err != nil {
 		return usage(err)
 	}

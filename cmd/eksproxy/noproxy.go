@@ -11,6 +11,7 @@ import (
 	"github.com/eksproxy/eksproxy/facts"
 	"github.com/eksproxy/eksproxy/noproxy"
 	"github.com/eksproxy/eksproxy/noproxy/compose"
+	"github.com/eksproxy/eksproxy/proxyconfig"
 )
 
 // flagDialect is the flag of the form that compute prints.
@@ -25,10 +26,11 @@ func (p *program) noproxyCommand() *cli.Command {
 		Name: "noproxy", Usage: "work with NO_PROXY values",
 		Subcommands: []*cli.Command{
 			{
-				Name: "compute", Usage: "print the NO_PROXY value of a node, each entry with its reason and source",
-				Description: "Examples:\n" +
+				Name: "compute", Usage: "print the NO_PROXY value of a node or of a cluster's add-ons, each entry with its reason and source",
+				Description: "With --facts of a cluster it is the value that addons patch gives to pods, with the names that VPC endpoints serve.\n\nExamples:\n" +
 					"  eksproxy noproxy compute\n" +
 					"  eksproxy noproxy compute --facts node.json --no-proxy-add .corp.example\n" +
+					"  eksproxy noproxy compute --facts cluster.json -o markdown\n" +
 					"  eksproxy noproxy compute --vpc-cidr 10.40.0.0/16 --service-cidr 10.100.0.0/16 --region eu-west-1 -o json\n" +
 					"  eksproxy noproxy compute --facts node.json --dialect jvm",
 				Flags: append(settingFlags("noProxy.", "cluster.", "node.imds"),
@@ -54,6 +56,10 @@ type noProxyDoc struct {
 	Disagreements []compose.Disagreement `json:"disagreements,omitempty"`
 }
 
+func newNoProxyDoc(r compose.Result, found []compose.Disagreement) noProxyDoc {
+	return noProxyDoc{APIVersion: facts.APIVersion, Kind: kindNoProxy, NoProxy: r.Entries.String(), Result: r, Disagreements: found}
+}
+
 // kindNoProxy is the kind of the document that compute prints.
 const kindNoProxy = "NoProxy"
 
@@ -61,20 +67,16 @@ func (p *program) noproxyCompute(c *cli.Context) error {
 	if c.IsSet(flagDialect) && c.IsSet(flagOutput) {
 		return usagef("--dialect and -o exclude each other: a dialect is a format")
 	}
-	merged, cfg, n, err := p.place(c)
-	if err != nil {
-		return err
+	compute := p.computeNode
+	if file := c.String(flagFacts); file != "" && facts.IsCluster(file) {
+		compute = p.computeCluster
 	}
-	r, err := p.compose(n, cfg)
+	merged, doc, err := compute(c)
 	if err != nil {
 		return err
 	}
 	if d := c.String(flagDialect); d != "" {
-		return p.writeDialect(noproxy.Dialect(d), r.Entries, merged)
-	}
-	doc := noProxyDoc{
-		APIVersion: facts.APIVersion, Kind: kindNoProxy, NoProxy: r.Entries.String(), Result: r,
-		Disagreements: compose.Prove(n.Network, r.Entries),
+		return p.writeDialect(noproxy.Dialect(d), doc.Entries, merged)
 	}
 	switch format := c.String(flagOutput); format {
 	case "json", "yaml":
@@ -86,6 +88,53 @@ func (p *program) noproxyCompute(c *cli.Context) error {
 		p.noteDisagreements(doc.Disagreements)
 		return noProxyTable(p.Out, doc)
 	}
+}
+
+// computeNode composes the value of a node.
+func (p *program) computeNode(c *cli.Context) (proxyconfig.Layer, noProxyDoc, error) {
+	merged, cfg, n, err := p.place(c)
+	if err != nil {
+		return nil, noProxyDoc{}, err
+	}
+	r, err := p.compose(n, cfg)
+	return merged, newNoProxyDoc(r, compose.Prove(n.Network, r.Entries)), err
+}
+
+// computeCluster composes the value of a cluster's add-ons from a file of facts.
+func (p *program) computeCluster(c *cli.Context) (proxyconfig.Layer, noProxyDoc, error) {
+	known, err := facts.ReadCluster(c.String(flagFacts))
+	if err != nil {
+		return nil, noProxyDoc{}, usage(err)
+	}
+	merged, err := p.settings(c, nil)
+	if err != nil {
+		return nil, noProxyDoc{}, err
+	}
+	cfg, err := merged.ResolvePlace("addons")
+	if err != nil {
+		return nil, noProxyDoc{}, usage(err)
+	}
+	cfg.Cluster.Overlay(&known.Node)
+	r, err := p.composeCluster(known, cfg)
+	return merged, newNoProxyDoc(r, compose.ProveCluster(known, r.Entries)), err
+}
+
+// composeCluster makes the NO_PROXY value of a cluster and reports what there is
+// to say.
+func (p *program) composeCluster(n facts.Cluster, cfg proxyconfig.Config) (compose.Result, error) {
+	r, err := compose.Cluster(n, composeOptions(cfg))
+	if err != nil {
+		return r, usage(fmt.Errorf("composing NO_PROXY: %w", err))
+	}
+	p.sayComposed(r)
+	if len(r.Proxied) > 0 {
+		var names []string
+		for _, s := range r.Proxied {
+			names = append(names, s.Service)
+		}
+		p.talk.Note("through the proxy, since no endpoint in the VPC serves them: %s", strings.Join(names, ", "))
+	}
+	return r, nil
 }
 
 // noteDisagreements says what stays different, a line for each kind.

@@ -64,7 +64,7 @@ func (p *program) noproxyDiff(c *cli.Context) error {
 	if network.Region == "" && len(network.VPCCIDRs) == 0 {
 		network = before.network
 	}
-	doc := compareSides(before.Side, after.Side, network, extra)
+	doc := compareSides(before.Side, after.Side, compose.Targets(network, after.Entries, before.Entries), extra)
 	if err := p.write(c.String(flagOutput), doc, doc.table); err != nil {
 		return err
 	}
@@ -74,10 +74,10 @@ func (p *program) noproxyDiff(c *cli.Context) error {
 	return nil
 }
 
-// compareSides tries two sides on the default targets of a network and on those
+// compareSides tries two sides on the default targets of a place and on those
 // that the user adds.
-func compareSides(before, after noproxy.Side, n facts.Network, extra []noproxy.Target) noProxyDiffDoc {
-	doc := noProxyDiffDoc{APIVersion: facts.APIVersion, Kind: "NoProxyDiff", targets: compose.Targets(n, after.Entries, before.Entries)}
+func compareSides(before, after noproxy.Side, on []compose.Target, extra []noproxy.Target) noProxyDiffDoc {
+	doc := noProxyDiffDoc{APIVersion: facts.APIVersion, Kind: "NoProxyDiff", targets: on}
 	targets := slices.Clone(extra)
 	for _, t := range doc.targets {
 		if parsed, err := noproxy.ParseTarget(t.URL); err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/eksproxy/eksproxy/internal/rootfs"
 	"github.com/eksproxy/eksproxy/node"
 	"github.com/eksproxy/eksproxy/noproxy"
+	"github.com/eksproxy/eksproxy/noproxy/compose"
 )
 
 // noProxyChange is what a walk changes in how clients decide: the list that the
@@ -20,7 +21,8 @@ func noProxyChange(root *rootfs.Root, w *walk) (noProxyDiffDoc, error) {
 	if err != nil || !s.Applied || s.NoProxy == w.noProxy.String() {
 		return noProxyDiffDoc{}, err
 	}
-	return compareSides(noproxy.SideOf(s.NoProxy), sideOfList(w.noProxy), w.facts.Network, nil), nil
+	old := noproxy.SideOf(s.NoProxy)
+	return compareSides(old, sideOfList(w.noProxy), compose.Targets(w.facts.Network, w.noProxy, old.Entries), nil), nil
 }
 
 // inPlan writes the decisions that change behind a plan.

@@ -137,7 +137,7 @@ func (p *program) sideOfConfig(c *cli.Context, name string) (noProxySide, error)
 	if err != nil {
 		return noProxySide{}, err
 	}
-	cfg, err := proxyconfig.Merge(layer, fromFlags(c)).ResolveNode()
+	cfg, err := proxyconfig.Merge(layer, fromFlags(c)).ResolvePlace("node")
 	if err != nil {
 		return noProxySide{}, err
 	}

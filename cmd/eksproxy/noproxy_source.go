@@ -83,7 +83,7 @@ func (p *program) underTest(c *cli.Context) (noproxy.Environment, error) {
 
 // composed is the environment that a configuration makes.
 func (p *program) composed(c *cli.Context, merged proxyconfig.Layer) (noproxy.Environment, error) {
-	cfg, err := merged.ResolveNode()
+	cfg, err := merged.ResolvePlace("node")
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -143,7 +143,7 @@ func (p *program) place(c *cli.Context) (proxyconfig.Layer, proxyconfig.Config, 
 	if err != nil {
 		return nil, proxyconfig.Config{}, facts.Node{}, err
 	}
-	cfg, err := merged.ResolveNode()
+	cfg, err := merged.ResolvePlace("node")
 	if err != nil {
 		return nil, cfg, facts.Node{}, usage(err)
 	}

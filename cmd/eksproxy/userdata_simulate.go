@@ -92,7 +92,7 @@ func (p *program) simulatedCluster(c *cli.Context) (bootdata.NodeCluster, error)
 	if err != nil {
 		return bootdata.NodeCluster{}, err
 	}
-	cfg, err := merged.ResolveNode()
+	cfg, err := merged.ResolvePlace("node")
 	if err != nil {
 		return bootdata.NodeCluster{}, usage(err)
 	}

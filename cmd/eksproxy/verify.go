@@ -111,7 +111,7 @@ func (p *program) nodeChecks(c *cli.Context, root *rootfs.Root) (nodecheck.Optio
 	if err != nil {
 		return nodecheck.Options{}, err
 	}
-	place, err := merged.ResolveNode()
+	place, err := merged.ResolvePlace("node")
 	if err != nil {
 		return nodecheck.Options{}, usage(err)
 	}

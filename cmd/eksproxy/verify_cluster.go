@@ -67,7 +67,7 @@ func (p *program) verifyCluster(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	place, err := merged.ResolveNode()
+	place, err := merged.ResolvePlace("addons")
 	if err != nil {
 		return usage(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,18 @@ func TestNewSettingsRollOnce(t *testing.T) {
 	generation := func() any { return object(t, cp, awsNode)["metadata"].(map[string]any)["generation"] }
 	expect(t, 0, cp.Kubeconfig(), patch("--canary=off")...)
 	first := generation()
+	for _, args := range [][]string{{"addons", "plan"}, {"addons", "patch", "--dry-run"}} { // what a change does to clients is said first
+		r := expect(t, 0, cp.Kubeconfig(), slices.Concat(args, network(), []string{"--no-proxy-add", ".corp.example"})...)
+		if !regexp.MustCompile(`(?m)^NO_PROXY changes what clients do:\n.*\nhttps://www.corp.example/ +a host in .* +proxy +direct +`).MatchString(r.Stdout) {
+			t.Errorf("%s does not show what .corp.example changes:\n%s", args, r.Stdout)
+		}
+	}
+	if r := expect(t, 0, cp.Kubeconfig(), slices.Concat([]string{"addons", "plan"}, network())...); strings.Contains(r.Stdout, "NO_PROXY changes") {
+		t.Errorf("a plan with the same value says:\n%s", r.Stdout)
+	}
+	if r := expect(t, 0, cp.Kubeconfig(), slices.Concat([]string{"addons", "plan", "-o", "markdown"}, network(), []string{"--no-proxy-add", "git.example"})...); !strings.Contains(r.Stdout, "\n| `https://git.example/` | the listed host | proxy | direct | ") {
+		t.Errorf("the ticket does not show what git.example changes:\n%s", r.Stdout)
+	}
 	expect(t, 0, cp.Kubeconfig(), patch("--canary=off", "--no-proxy-add", ".corp.example")...)
 	second := generation()
 	if first == second {
