@@ -36,7 +36,7 @@ func namespaceRights() []Right {
 // without a right.
 func nodeClassRights() []Right {
 	return []Right{
-		{[]string{"list"}, nodeClassKind().Group, nodeClassKind().Resource, nil, "", []Use{UsePlan, UsePatch, UseStatus, UseRevert}, OnlyAutoMode, "what nodes are launched from"},
-		{[]string{"patch"}, nodeClassKind().Group, nodeClassKind().Resource, nil, "", []Use{UsePatch, UseRevert}, OnlyAutoMode, "eksproxy's own fields"},
+		{[]string{"list"}, NodeClassKind().Group, NodeClassKind().Resource, nil, "", []Use{UsePlan, UsePatch, UseStatus, UseRevert, UseVerify}, OnlyAutoMode, "what nodes are launched from"},
+		{[]string{"patch"}, NodeClassKind().Group, NodeClassKind().Resource, nil, "", []Use{UsePatch, UseRevert}, OnlyAutoMode, "eksproxy's own fields"},
 	}
 }

@@ -32,12 +32,12 @@ func (s *Status) readBeside(ctx context.Context, client *kube.Client) error {
 	if err != nil {
 		return err
 	}
-	served, err := nodeClassesServed(ctx, client)
+	served, err := NodeClassesServed(ctx, client)
 	if err != nil || !served {
 		return err
 	}
 	return s.nodeClassStatus(ctx, func(each func(*unstructured.Unstructured) error) error {
-		return client.List(ctx, nodeClassKind(), "", metav1.ListOptions{LabelSelector: LabelManaged + "=true"}, each)
+		return client.List(ctx, NodeClassKind(), "", metav1.ListOptions{LabelSelector: LabelManaged + "=true"}, each)
 	})
 }
 

@@ -44,14 +44,14 @@ func (o Options) checkAutoMode() error {
 	return nil
 }
 
-// nodeClassKind is what EKS Auto Mode launches nodes from.
-func nodeClassKind() kube.Kind {
+// NodeClassKind is what EKS Auto Mode launches nodes from.
+func NodeClassKind() kube.Kind {
 	k := kube.Kind{Kind: "NodeClass"}
 	k.Group, k.Version, k.Resource = "eks.amazonaws.com", "v1", "nodeclasses"
 	return k
 }
 
-func nodeClassRef(name string) kube.Ref { return kube.Ref{Kind: nodeClassKind(), Name: name} }
+func nodeClassRef(name string) kube.Ref { return kube.Ref{Kind: NodeClassKind(), Name: name} }
 
 // NodeFields are what eksproxy owns, or is to own, in one NodeClass.
 type NodeFields struct {
@@ -93,7 +93,7 @@ func (f NodeFields) YAML() (string, error) {
 // Object is the document that applies the fields to a NodeClass that is there.
 func (f NodeFields) Object(name string, uid types.UID) *unstructured.Unstructured {
 	object := map[string]any{
-		"apiVersion": nodeClassKind().GroupVersion().String(), "kind": nodeClassKind().Kind,
+		"apiVersion": NodeClassKind().GroupVersion().String(), "kind": NodeClassKind().Kind,
 		"metadata": map[string]any{"name": name, "uid": string(uid)},
 	}
 	put(object, textMap(f.Labels), "metadata", "labels")
@@ -186,20 +186,20 @@ func (n nodeClass) bundles() []Bundle {
 	return all
 }
 
-// nodeClassesServed says whether the API server knows NodeClasses. Everyone may
+// NodeClassesServed says whether the API server knows NodeClasses. Everyone may
 // ask that, so that other clusters need no right for it.
-func nodeClassesServed(ctx context.Context, client *kube.Client) (bool, error) {
+func NodeClassesServed(ctx context.Context, client *kube.Client) (bool, error) {
 	if client.Clientset == nil {
 		return false, nil
 	}
-	list, err := resourcesOf(ctx, client, nodeClassKind().GroupVersion().String())
+	list, err := resourcesOf(ctx, client, NodeClassKind().GroupVersion().String())
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, &kube.Error{Doing: "looking for " + nodeClassKind().GroupVersion().String(), Err: err}
+		return false, &kube.Error{Doing: "looking for " + NodeClassKind().GroupVersion().String(), Err: err}
 	}
-	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == nodeClassKind().Resource }), nil
+	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == NodeClassKind().Resource }), nil
 }
 
 // putNodes applies fields to the NodeClass that was looked at.
@@ -214,6 +214,19 @@ func (n nodeClass) setters(path ...any) string {
 		return names
 	}
 	return "someone"
+}
+
+// NodeClassDrifted says what others have changed or taken away of what eksproxy
+// put into a NodeClass; nothing where it put nothing there.
+func NodeClassDrifted(live *unstructured.Unstructured) ([]Drift, error) {
+	if live.GetLabels()[LabelManaged] != "true" {
+		return nil, nil
+	}
+	n, err := readNodeClass(live)
+	if err != nil {
+		return nil, err
+	}
+	return n.gone(), nil
 }
 
 // gone says which of the fields that were wanted the NodeClass does not have as

@@ -26,7 +26,7 @@ func (p *planner) nodeClasses(ctx context.Context) error {
 	if mode == AutoModeOff || mode != AutoModeOn && !p.want.Cluster.AutoMode {
 		return nil
 	}
-	served, err := nodeClassesServed(ctx, p.client)
+	served, err := NodeClassesServed(ctx, p.client)
 	switch {
 	case err != nil:
 		return err
@@ -45,7 +45,7 @@ func (p *planner) nodeClasses(ctx context.Context) error {
 		return err
 	}
 	shape.note(p)
-	return p.client.List(ctx, nodeClassKind(), "", metav1.ListOptions{}, func(live *unstructured.Unstructured) error {
+	return p.client.List(ctx, NodeClassKind(), "", metav1.ListOptions{}, func(live *unstructured.Unstructured) error {
 		return p.nodeClass(shape, live.DeepCopy())
 	})
 }
@@ -159,11 +159,11 @@ func (n nodeClass) change(want NodeFields, reason string) (plan.Change, error) {
 
 // revertNodeClasses plans to take our fields out of all NodeClasses.
 func (p *planner) revertNodeClasses(ctx context.Context) error {
-	served, err := nodeClassesServed(ctx, p.client)
+	served, err := NodeClassesServed(ctx, p.client)
 	if err != nil || !served {
 		return err
 	}
-	return p.eachManaged(ctx, nodeClassKind(), func(live *unstructured.Unstructured) error {
+	return p.eachManaged(ctx, NodeClassKind(), func(live *unstructured.Unstructured) error {
 		n, err := readNodeClass(live.DeepCopy())
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ type openNode struct {
 
 // nodeShapeOf asks the API server for the schema of NodeClasses.
 func nodeShapeOf(ctx context.Context, client *kube.Client) (nodeShape, error) {
-	path := "/openapi/v3/apis/" + nodeClassKind().GroupVersion().String()
+	path := "/openapi/v3/apis/" + NodeClassKind().GroupVersion().String()
 	data, err := client.Clientset.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").Do(ctx).Raw()
 	if err != nil {
 		return nodeShape{}, &kube.Error{Doing: "reading the schema " + path, Err: err}
@@ -54,7 +54,7 @@ func parseNodeShape(data []byte) (nodeShape, error) {
 	}
 	for _, s := range doc.Components.Schemas {
 		if !slices.ContainsFunc(s.Kinds, func(k metav1.GroupVersionKind) bool {
-			return k.Kind == nodeClassKind().Kind && k.Group == nodeClassKind().Group
+			return k.Kind == NodeClassKind().Kind && k.Group == NodeClassKind().Group
 		}) {
 			continue
 		}
@@ -68,7 +68,7 @@ func parseNodeShape(data []byte) (nodeShape, error) {
 			set: list.ListType == "set", named: bundles.ListType == "map" && slices.Equal(bundles.ListKeys, []string{"name"}),
 		}, nil
 	}
-	return nodeShape{}, fmt.Errorf("reading the schema of NodeClass: the API server's OpenAPI document for %s has none; wait until it is published, then run again", nodeClassKind().GroupVersion())
+	return nodeShape{}, fmt.Errorf("reading the schema of NodeClass: the API server's OpenAPI document for %s has none; wait until it is published, then run again", NodeClassKind().GroupVersion())
 }
 
 // resourcesOf asks for the kinds of a group and version.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,20 @@ func TestNodeClass(t *testing.T) {
 	}
 	says(t, expect(t, 0, cp.Kubeconfig(), "addons", "status").Stdout, "NODECLASS", "default", "1 NodeClasses have the proxy")
 
+	verified := func(want ...string) {
+		t.Helper()
+		got := slices.DeleteFunc(found(t, cp.Kubeconfig()), func(f string) bool { return !strings.Contains(f, "CLUSTER048") })
+		if len(got) != len(want) {
+			t.Fatalf("found is %q, want %q", got, want)
+		}
+		for i := range want {
+			if !strings.HasPrefix(got[i], want[i]) {
+				t.Errorf("found is %q, want %q", got[i], want[i])
+			}
+		}
+	}
+	verified("warn CLUSTER048 NodeClass gpu: it has no httpsProxy") // that of Argo CD; own has one of its own
+
 	// EKS writes it anew.
 	cp.Apply(t, "eks", true, `{apiVersion: eks.amazonaws.com/v1, kind: NodeClass, metadata: {name: default}, spec: {role: r2, snatPolicy: Disabled}}`)
 	if got := spec(t, cp, "default", ".advancedNetworking.httpsProxy"); got != proxyURL {
@@ -127,7 +142,9 @@ func TestNodeClass(t *testing.T) {
 	cp.Apply(t, "eks", true, `{apiVersion: eks.amazonaws.com/v1, kind: NodeClass, metadata: {name: default}, spec: {role: r, snatPolicy: Random}}`)
 	cp.Kubectl(t, "patch", "nodeclass", "default", "--type=json", "-p", `[{"op":"remove","path":"/spec/advancedNetworking"}]`)
 	says(t, expect(t, 1, cp.Kubeconfig(), "addons", "status").Stdout, "NodeClass default: no longer eksproxy's: httpsProxy, noProxy")
+	verified("fail CLUSTER048 NodeClass default: no longer eksproxy's: httpsProxy, noProxy", "warn CLUSTER048 NodeClass gpu: it has no httpsProxy")
 	expect(t, 0, cp.Kubeconfig(), with...)
+	verified("warn CLUSTER048 NodeClass gpu: it has no httpsProxy")
 	expect(t, 0, cp.Kubeconfig(), "addons", "revert")
 	if diff := program.Diff(before, classes(t, cp)); diff != "" {
 		t.Errorf("revert has left:\n%s", diff)

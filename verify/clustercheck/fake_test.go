@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
@@ -77,7 +78,9 @@ func (c *aCluster) connect(url string) {
 	config := &rest.Config{Host: url, QPS: -1}
 	d, err := dynamic.NewForConfig(config)
 	check(c.t, err)
-	c.options.Client = &kube.Client{Dynamic: d, Config: config, Server: url}
+	set, err := kubernetes.NewForConfig(config)
+	check(c.t, err)
+	c.options.Client = &kube.Client{Clientset: set, Dynamic: d, Config: config, Server: url}
 }
 
 // settingsMap is the ConfigMap as addons patch leaves it.

@@ -21,6 +21,10 @@ func (c *aCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		prefix = 3
 	}
 	namespace, rest := "", parts[prefix:]
+	if len(rest) == 0 {
+		c.kinds(w, strings.Join(parts[1:], "/"))
+		return
+	}
 	if rest[0] == "namespaces" && len(rest) > 2 {
 		namespace, rest = rest[1], rest[2:]
 	}
@@ -31,7 +35,7 @@ func (c *aCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var found []map[string]any
 	for _, o := range c.objects {
-		if strings.EqualFold(o.GetKind()+"s", rest[0]) && (namespace == "" || o.GetNamespace() == namespace) {
+		if plural(o) == rest[0] && (namespace == "" || o.GetNamespace() == namespace) {
 			if len(rest) == 2 && o.GetName() == rest[1] {
 				data, _ := json.Marshal(o.Object)
 				answer(w, http.StatusOK, string(data))
@@ -48,6 +52,25 @@ func (c *aCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	data, _ := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": found})
 	answer(w, http.StatusOK, strings.Replace(string(data), `"items":null`, `"items":[]`, 1))
+}
+
+// kinds answers which kinds a group and version has.
+func (c *aCluster) kinds(w http.ResponseWriter, groupVersion string) {
+	for _, o := range c.objects {
+		if o.GetAPIVersion() == groupVersion {
+			answer(w, http.StatusOK, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"`+groupVersion+`","resources":[{"name":"`+plural(o)+`","kind":"`+o.GetKind()+`"}]}`)
+			return
+		}
+	}
+	answer(w, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+}
+
+func plural(o *unstructured.Unstructured) string {
+	name := strings.ToLower(o.GetKind())
+	if strings.HasSuffix(name, "s") {
+		return name + "es"
+	}
+	return name + "s"
 }
 
 func selected(o *unstructured.Unstructured, r *http.Request) bool {

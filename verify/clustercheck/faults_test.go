@@ -170,7 +170,7 @@ func (c *aCluster) fromSecret() {
 }
 
 func TestSeededFaults(t *testing.T) {
-	for _, f := range slices.Concat(faultsOfSettings(), faultsOfTheList(), faultsOfWorkloads()) {
+	for _, f := range slices.Concat(faultsOfSettings(), faultsOfTheList(), faultsOfWorkloads(), faultsOfNodeClasses()) {
 		t.Run(f.id+" "+f.name, func(t *testing.T) {
 			c := goodCluster(t)
 			f.seed(c)

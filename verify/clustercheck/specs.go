@@ -14,7 +14,7 @@ const patchCommand = "eksproxy addons patch"
 
 // specs are all checks. An id never changes its meaning.
 func specs() []spec {
-	return slices.Concat(specsOfSettings(), specsOfList(), specsOfWorkloads(), specsOfNamespaces(), specsOfManaged())
+	return slices.Concat(specsOfSettings(), specsOfList(), specsOfWorkloads(), specsOfNamespaces(), specsOfManaged(), specsOfNodeClasses())
 }
 
 // specsOfSettings look at what carries the settings.
