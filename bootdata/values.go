@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 // isClusterName says whether EKS would allow the name.
@@ -30,27 +32,10 @@ func endpointHost(s string) (string, error) {
 		host = u.Hostname()
 	}
 	host = strings.TrimSuffix(host, ".")
-	if !isHost(host) {
+	if !nameform.IsHost(host) {
 		return "", errors.New("holds no valid host")
 	}
 	return host, nil
-}
-
-// isHost accepts an address without zone, and a DNS name.
-func isHost(s string) bool {
-	if addr, err := netip.ParseAddr(s); err == nil {
-		return addr.Zone() == ""
-	}
-	if len(s) > 253 {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || !hasOnly(label, "-_") ||
-			label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-	}
-	return true
 }
 
 // hasOnly says whether s has only ASCII letters, digits and the extra ones.

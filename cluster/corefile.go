@@ -1,6 +1,10 @@
 package cluster
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/eksproxy/eksproxy/internal/nameform"
+)
 
 // zoneOf is the cluster domain in CoreDNS's configuration: the first zone of the
 // plugin kubernetes that is no zone of addresses. Without zones of its own the
@@ -49,7 +53,7 @@ func firstZone(words []string) string {
 		}
 		word, _, _ = strings.Cut(strings.Trim(word, `",`), ":")
 		zone := strings.TrimSuffix(word, ".")
-		if strings.HasSuffix(zone, ".arpa") || strings.Contains(zone, "/") || !isName(zone) {
+		if strings.HasSuffix(zone, ".arpa") || strings.Contains(zone, "/") || !nameform.IsDNS(zone) {
 			continue
 		}
 		return zone

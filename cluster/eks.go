@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks/types"
 
 	"github.com/eksproxy/eksproxy/facts"
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 // cluster reads what DescribeCluster tells. Without it EC2 cannot be asked.
@@ -49,11 +50,11 @@ func (r *reader) identity(c *types.Cluster) {
 	if len(part) != 6 || part[2] != "eks" {
 		return
 	}
-	if isRegion(part[3]) {
+	if nameform.IsRegion(part[3]) {
 		r.facts.Region = part[3]
 		r.fill(facts.FieldRegion, sourceEKS)
 	}
-	if len(part[4]) == 12 && hasOnly(part[4], isDigit) {
+	if len(part[4]) == 12 && strings.Trim(part[4], "0123456789") == "" {
 		r.facts.Account = part[4]
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/eksproxy/eksproxy/facts"
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 const system = "kube-system"
@@ -136,7 +137,7 @@ func (r *reader) clusterDomain(ctx context.Context) error {
 func (r *reader) domainOfKubeDNS(ctx context.Context) (string, error) {
 	list, err := r.workloadArgs(ctx, "kube-dns")
 	for _, arg := range list {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "domain="); ok && isName(strings.TrimSuffix(value, ".")) {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "domain="); ok && nameform.IsDNS(strings.TrimSuffix(value, ".")) {
 			return strings.TrimSuffix(value, "."), err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/eksproxy/eksproxy/facts"
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 type deployment = appsv1.Deployment
@@ -219,7 +220,7 @@ func (r *reader) regionOfNodes(ctx context.Context) error {
 	if !known || node == nil {
 		return err
 	}
-	if region := node.Labels["topology.kubernetes.io/region"]; isRegion(region) {
+	if region := node.Labels["topology.kubernetes.io/region"]; nameform.IsRegion(region) {
 		r.facts.Region = region
 		r.fill(facts.FieldRegion, fmt.Sprintf("%s (Node %s)", sourceKubernetes, node.Name))
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
+
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 // Suffixes are the domains of the services in a region's partition, as in
@@ -15,7 +17,7 @@ import (
 // agree. A region that the SDK has never heard of counts as one of the
 // commercial partition there.
 func Suffixes(region string) (classic, dualStack string, ok bool) {
-	if !isRegion(region) {
+	if !nameform.IsRegion(region) {
 		return "", "", false
 	}
 	classic, dualStack = suffix(region, false), suffix(region, true)

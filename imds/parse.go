@@ -83,47 +83,6 @@ func isMAC(s string) bool {
 	return true
 }
 
-// isRegion accepts words of lower-case letters and digits with hyphens between
-// them, the first of letters only: "us-gov-west-1".
-func isRegion(s string) bool {
-	first, _, more := strings.Cut(s, "-")
-	if !more || len(first) < 2 || len(s) > 32 || !hasOnly(first, isLower) {
-		return false
-	}
-	for word := range strings.SplitSeq(s, "-") {
-		if word == "" || !hasOnly(word, func(c byte) bool { return isLower(c) || isDigit(c) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// isDomain accepts a lower-case DNS name of two labels or more.
-func isDomain(s string) bool {
-	if !strings.Contains(s, ".") || len(s) > 253 || !isLower(s[len(s)-1]) {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || strings.Trim(label, "-") != label ||
-			!hasOnly(label, func(c byte) bool { return isLower(c) || isDigit(c) || c == '-' }) {
-			return false
-		}
-	}
-	return true
-}
-
-func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-func hasOnly(s string, ok func(byte) bool) bool {
-	for i := range len(s) {
-		if !ok(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // trimLineEnd drops one line end: some stand-ins for EC2 send it.
 func trimLineEnd(s string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")

@@ -7,32 +7,6 @@ import (
 	"testing"
 )
 
-func TestIsRegion(t *testing.T) {
-	for _, s := range []string{"eu-west-1", "us-gov-west-1", "cn-north-1", "us-isob-east-1", "eusc-de-east-1", "mx-central-1"} {
-		if !isRegion(s) {
-			t.Errorf("%q is no region", s)
-		}
-	}
-	for _, s := range []string{"", "eu", "e-west-1", "eu-", "eu--1", "-eu-1", "EU-west-1", "eu_west-1", "eu-west-1 ", "eu-west-1\n", "u1-west-1", "eu-" + strings.Repeat("x", 40)} {
-		if isRegion(s) {
-			t.Errorf("%q is a region", s)
-		}
-	}
-}
-
-func TestIsDomain(t *testing.T) {
-	for _, s := range []string{"amazonaws.com", "amazonaws.com.cn", "cloud.adc-e.uk", "c2s.ic.gov"} {
-		if !isDomain(s) {
-			t.Errorf("%q is no domain", s)
-		}
-	}
-	for _, s := range []string{"", "com", ".com", "a..b", "a.b.", "-a.b", "a-.b", "10.0.0.1", "a_b.c", "*.com", "a.b,c", "a.b\n", strings.Repeat("a", 64) + ".b", strings.Repeat("a.", 130) + "b"} {
-		if isDomain(s) {
-			t.Errorf("%q is a domain", s)
-		}
-	}
-}
-
 func TestParseMACsBoundsTheNumber(t *testing.T) {
 	var list strings.Builder
 	for i := range maxInterfaces + 1 {

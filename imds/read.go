@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/eksproxy/eksproxy/facts"
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 // DefaultTimeout bounds Read: early in the boot, metadata may be out of reach
@@ -78,11 +79,11 @@ func (c *client) node(parent context.Context) (facts.Node, error) {
 			return err
 		}},
 		{"the region", func() (err error) {
-			n.Region, err = c.name(ctx, "placement/region", "a region", isRegion)
+			n.Region, err = c.name(ctx, "placement/region", "a region", nameform.IsRegion)
 			return err
 		}},
 		{"the domain of AWS services", func() (err error) {
-			n.DNSSuffix, err = c.name(ctx, "services/domain", "a DNS name", isDomain)
+			n.DNSSuffix, err = c.name(ctx, "services/domain", "a DNS name", nameform.IsDomain)
 			if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusNotFound {
 				err = nil // no entry of NO_PROXY needs it, so a boot does not end here
 			}

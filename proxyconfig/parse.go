@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
-const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
-
 func parseRegion(s string) (string, error) {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Count(s, "-") < 2 || len(s) > 40 {
+	if !nameform.IsRegion(s) {
 		return "", fmt.Errorf("%q is not an AWS region; write it as in eu-west-1", clip(s))
 	}
 	return s, nil
@@ -34,7 +34,7 @@ func parseEndpoint(s string) (string, error) {
 	if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return addr.String(), nil
 	}
-	if !isDNSName(strings.TrimSuffix(host, ".")) {
+	if !nameform.IsDNS(strings.TrimSuffix(host, ".")) {
 		return "", fmt.Errorf("%q is not a cluster endpoint; write the URL or the host that aws eks describe-cluster prints", clip(s))
 	}
 	return strings.TrimSuffix(host, "."), nil
@@ -47,23 +47,10 @@ func isPort(s string) bool {
 
 func parseDomain(s string) (string, error) {
 	d := strings.Trim(s, ".")
-	if !isDNSName(d) {
+	if !nameform.IsDNS(d) {
 		return "", fmt.Errorf("%q is not a DNS domain; write it as in cluster.local", clip(s))
 	}
 	return d, nil
-}
-
-// isDNSName checks letters, digits and hyphens between single dots.
-func isDNSName(s string) bool {
-	if s == "" || len(s) > 253 {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || strings.Trim(label, nameBytes) != "" {
-			return false
-		}
-	}
-	return true
 }
 
 func appendCIDR(to *[]netip.Prefix, s string) error {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 // fetcher carries out one Fetch.
@@ -38,7 +40,7 @@ func newFetcher(r reference, o Options, l limits) (*fetcher, error) {
 	if f.suffix == "" {
 		f.suffix = suffixOf(r.partition)
 	}
-	if f.region != "" && !isRegion(f.region) || f.suffix != "" && !isDomain(f.suffix) {
+	if f.region != "" && !nameform.IsRegion(f.region) || f.suffix != "" && !nameform.IsDomain(f.suffix) {
 		return nil, errors.New("the region or the domain of AWS services is not of the usual form; write a region as in eu-west-1")
 	}
 	if o.Getenv != nil {
@@ -123,7 +125,7 @@ func (f *fetcher) try(ctx context.Context) (value, *fault) {
 // locate finds out the region and the endpoint.
 func (f *fetcher) locate(ctx context.Context) (wrong *fault) {
 	if f.region == "" {
-		if f.region, wrong = f.metadata.text(ctx, "/placement/region", isRegion); wrong != nil {
+		if f.region, wrong = f.metadata.text(ctx, "/placement/region", nameform.IsRegion); wrong != nil {
 			return wrong
 		}
 	}
@@ -131,7 +133,7 @@ func (f *fetcher) locate(ctx context.Context) (wrong *fault) {
 		return nil
 	}
 	if f.suffix == "" {
-		if f.suffix, wrong = f.metadata.text(ctx, "/services/domain", isDomain); wrong != nil {
+		if f.suffix, wrong = f.metadata.text(ctx, "/services/domain", nameform.IsDomain); wrong != nil {
 			return wrong
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/eksproxy/eksproxy/internal/nameform"
 )
 
 // service is where a reference leads.
@@ -33,14 +35,6 @@ var errKind = errors.New("the reference is of no known kind; allowed: secretsman
 const lower = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // The words that come to stand in a request or a host name.
-
-func isRegion(s string) bool {
-	return strings.Trim(s, lower) == "" && strings.Count(s, "-") >= 2 && len(s) <= 40
-}
-
-func isDomain(s string) bool {
-	return strings.Trim(s, lower+".") == "" && strings.Contains(s, ".") && !strings.Contains("."+s+".", "..") && len(s) <= 100
-}
 
 func isPartition(s string) bool {
 	return strings.HasPrefix(s, "aws") && strings.Trim(s, lower) == "" && len(s) <= 40
@@ -81,7 +75,7 @@ func (r reference) withARN() (reference, error) {
 		want, parts, prefix = "arn:aws:ssm:REGION:ACCOUNT:parameter/NAME", 6, "parameter/"
 	}
 	words := strings.Split(r.name, ":")
-	if len(words) != parts || words[2] != string(r.service) || !isPartition(words[1]) || !isRegion(words[3]) || !strings.HasPrefix(words[5], prefix) {
+	if len(words) != parts || words[2] != string(r.service) || !isPartition(words[1]) || !nameform.IsRegion(words[3]) || !strings.HasPrefix(words[5], prefix) {
 		return reference{}, fmt.Errorf("the ARN %s is not of the form %s", r.name, want)
 	}
 	r.partition, r.region = words[1], words[3]
