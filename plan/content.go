@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // masked stands where a secret was. A secret that a change replaces reads
@@ -35,9 +37,6 @@ func (c Content) Bytes() []byte { return c.raw }
 
 // Equal says whether both have the same real bytes.
 func (c Content) Equal(other Content) bool { return bytes.Equal(c.raw, other.raw) }
-
-// Secret says whether something in the content is masked.
-func (c Content) Secret() bool { return c.String() != string(c.raw) }
 
 // String is the content with every secret masked.
 func (c Content) String() string { return Mask(string(c.raw), c.secrets...) }
@@ -106,8 +105,19 @@ func maskLine(line string) string {
 			return maskValue(line, i+len(key))
 		}
 	}
+	if strings.Contains(line, "=") {
+		if m := assignment().FindStringIndex(line); m != nil {
+			return maskValue(line, m[1])
+		}
+	}
 	return line
 }
+
+// assignment finds what other people's lines set by a name that says that it is a
+// secret, as in DB_PASSWORD=x: such lines stand beside ours in the same file.
+var assignment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)[a-z0-9_.-]*(passwd|password|secret|token|access_?key|api_?key|credential)[a-z0-9_.-]*\s*=`)
+})
 
 // maskUserinfo hides what stands between "://", or the "=" of a proxy
 // variable that has no scheme, and the last "@" of the line: a raw password

@@ -91,7 +91,7 @@ func TestContentIsMasked(t *testing.T) {
 			}
 		}
 	}
-	if string(c.Bytes()) == c.String() || !c.Secret() {
+	if string(c.Bytes()) == c.String() {
 		t.Error("the real bytes are masked too")
 	}
 }
@@ -108,6 +108,12 @@ func TestMask(t *testing.T) {
 		"a\nhttp://u:p@h\nb":                       "a\nhttp://[secret]@h\nb",
 		"GET http://u:p@h/: 503 and http://v:q@h2": "GET http://[secret]@h2",
 		"http://h:1/":                              "http://h:1/",
+		"export DB_PASSWORD='a b' # c":             "export DB_PASSWORD='[secret]",
+		"Environment=\"AWS_SECRET_ACCESS_KEY=k\"":  "Environment=\"AWS_SECRET_ACCESS_KEY=[secret]",
+		"password = p":                             "password = [secret]",
+		"kubelet --token=abc --v=2":                "kubelet --token=[secret]",
+		"secretKeyRef: {name: s, key: HTTP_PROXY}": "secretKeyRef: {name: s, key: HTTP_PROXY}",
+		"KEY=v": "KEY=v",
 	} {
 		if got := Mask(in); got != want {
 			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
