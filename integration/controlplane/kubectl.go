@@ -20,7 +20,7 @@ func (c *ControlPlane) kubectl(ctx context.Context, in string, args ...string) (
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(c.binaries, "kubectl"), args...)
 	// The cache of the API's resources is kept: without it each run asks again.
-	cmd.Env = []string{"HOME=" + c.dir, "KUBECONFIG=" + c.Kubeconfig(), "PATH=/usr/bin:/bin"}
+	cmd.Env = []string{"HOME=" + c.dir, "KUBECONFIG=" + c.Kubeconfig(), "PATH=/usr/bin:/bin", "GOGC=off"}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &stdout, &stderr
 	if err := cmd.Run(); err != nil {

@@ -33,7 +33,7 @@ func launch(dir, binary string, args ...string) (*process, error) {
 	defer out.Close()
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin"} // no proxy of the host
+	cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "GOGC=400"} // no proxy of the host
 	cmd.Stdout, cmd.Stderr = out, out
 	done, err := child.Start(cmd)
 	if err != nil {

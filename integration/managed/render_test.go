@@ -2,6 +2,7 @@ package managed
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -138,14 +139,15 @@ func terraformValues(t *testing.T, text, addon string) string {
 	}
 	known := map[string]cty.Value{}
 	context := &hcl.EvalContext{Functions: map[string]function.Function{"jsonencode": stdlib.JSONEncodeFunc}}
-	blocks := file.Body.(*hclsyntax.Body).Blocks
-	for range blocks { // one local may need another
-		for _, block := range blocks {
-			for name, attribute := range block.Body.Attributes {
-				context.Variables = map[string]cty.Value{"local": cty.ObjectVal(known)}
-				if value, diagnostics := attribute.Expr.Value(context); !diagnostics.HasErrors() {
-					known[name] = value
-				}
+	locals := hclsyntax.Attributes{}
+	for _, block := range file.Body.(*hclsyntax.Body).Blocks {
+		maps.Copy(locals, block.Body.Attributes)
+	}
+	for range locals { // one may need another
+		for name, attribute := range locals {
+			context.Variables = map[string]cty.Value{"local": cty.ObjectVal(known)}
+			if value, diagnostics := attribute.Expr.Value(context); !diagnostics.HasErrors() {
+				known[name] = value
 			}
 		}
 	}
