@@ -2,8 +2,6 @@ package addons
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -218,19 +216,7 @@ func TestAuthority(t *testing.T) {
 	t.Parallel()
 	cp := start(t, 1)
 	before := state(t, cp)
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	data, err := os.ReadFile(cp.CAFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The API server's own certificate file ends with its authority.
-	if i := strings.LastIndex(string(data), "-----BEGIN"); i >= 0 {
-		data = data[i:]
-	}
-	if err := os.WriteFile(ca, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	with := patch("--canary=off", "--trusted-ca", ca)
+	with := patch("--canary=off", "--trusted-ca", cp.CAFile())
 	expect(t, 0, cp.Kubeconfig(), with...)
 	item := env(t, cp, awsNode, "aws-node")["SSL_CERT_DIR"].(map[string]any)
 	if item["value"] != "/etc/eksproxy/trusted-ca:/etc/ssl/certs:/etc/pki/tls/certs" {

@@ -168,7 +168,7 @@ func TestPermissions(t *testing.T) {
 	t.Run("options", func(t *testing.T) {
 		bind(t, cp, "user1", "eksproxy-addons")
 		rules := bind(t, cp, "user1", "eksproxy-addons-trusted-ca", "eksproxy-addons-create-secret")
-		more := []string{"--trusted-ca", certificate(t, cp), "--credentials-file", login, "--create-secret"}
+		more := []string{"--trusted-ca", cp.CAFile(), "--credentials-file", login, "--create-secret"}
 		requests := runAs(t, cp, "user1", append(plan[:len(plan):len(plan)], more...), patch(append(more, "--canary=off")...),
 			[]string{"addons", "status"}, []string{"verify", "cluster"}, []string{"addons", "revert"})
 		for _, r := range unused(rules, requests) {
@@ -221,14 +221,4 @@ func TestPermissionsInAWS(t *testing.T) {
 	if called = slices.Compact(called); !slices.Equal(called, allowed) {
 		t.Errorf("called were %q, allowed are %q", called, allowed)
 	}
-}
-
-// certificate is a file with a certificate authority: that of the API server, which
-// stands last in its own file.
-func certificate(t *testing.T, cp *controlplane.ControlPlane) string {
-	t.Helper()
-	data := read(t, cp.CAFile())
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	write(t, file, data[max(strings.LastIndex(data, "-----BEGIN"), 0):])
-	return file
 }

@@ -58,7 +58,7 @@ func TestRenderManifests(t *testing.T) {
 	t.Parallel()
 	cp := start(t, 1)
 	before := everything(t, cp)
-	more := []string{"--component", "eks-pod-identity-agent", "--trusted-ca", certificate(t, cp)}
+	more := []string{"--component", "eks-pod-identity-agent", "--trusted-ca", cp.CAFile()}
 	expect(t, 0, cp.Kubeconfig(), patch(append(more, "--canary=off")...)...)
 	patched := everything(t, cp)
 	if patched == before {
@@ -161,7 +161,7 @@ func TestRenderKustomize(t *testing.T) {
 	cp.Apply(t, "argo", false, before)
 	envBefore := env(t, cp, awsNode, "aws-node")
 
-	expect(t, 0, cp.Kubeconfig(), render("kustomize", "--out", filepath.Join(dir, "eksproxy"), "--trusted-ca", certificate(t, cp))...)
+	expect(t, 0, cp.Kubeconfig(), render("kustomize", "--out", filepath.Join(dir, "eksproxy"), "--trusted-ca", cp.CAFile())...)
 	cp.Apply(t, "argo", false, cp.Kubectl(t, "kustomize", dir))
 	after := env(t, cp, awsNode, "aws-node")
 	for _, name := range append(variables(), "SSL_CERT_DIR") {

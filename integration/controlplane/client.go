@@ -30,7 +30,7 @@ func newClient(url, ca string) (*client, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, errors.New("reading the certificate of the API server: it is not complete")
+		return nil, errors.New("reading the certificate of the API server: it is none")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
 	return &client{http.Client{Transport: transport}, url}, nil

@@ -18,12 +18,12 @@ func (c *ControlPlane) startEtcd(client, peer int) error {
 		"--listen-peer-urls", other, "--initial-advertise-peer-urls", other)
 }
 
-// startAPIServer starts the API server, which makes its own certificate.
+// startAPIServer starts the API server.
 func (c *ControlPlane) startAPIServer(etcd, port int) error {
 	args := []string{
 		"--etcd-servers", "http://" + local(etcd), "--bind-address", "127.0.0.1",
 		"--advertise-address", "127.0.0.1", "--secure-port", strconv.Itoa(port),
-		"--cert-dir", filepath.Join(c.dir, "certs"), "--token-auth-file", c.file("tokens.csv"),
+		"--tls-cert-file", c.CAFile(), "--tls-private-key-file", c.file("tls.key"), "--token-auth-file", c.file("tokens.csv"),
 		"--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", c.options.ServiceCIDR,
 		"--service-account-issuer", serviceIssuer, "--service-account-key-file", c.file("sa.pub"),
 		"--service-account-signing-key-file", c.file("sa.key"), "--endpoint-reconciler-type", "none",
@@ -66,7 +66,7 @@ func (c *ControlPlane) componentArgs(user string, port int) ([]string, error) {
 	return []string{
 		"--kubeconfig", config, "--authentication-kubeconfig", config, "--authorization-kubeconfig", config,
 		"--bind-address", "127.0.0.1", "--secure-port", strconv.Itoa(port),
-		"--cert-dir", filepath.Join(c.dir, "certs-"+strconv.Itoa(port)), "--leader-elect=false",
+		"--tls-cert-file", c.CAFile(), "--tls-private-key-file", c.file("tls.key"), "--leader-elect=false",
 		"--kube-api-qps=500", "--kube-api-burst=1000",
 	}, nil
 }

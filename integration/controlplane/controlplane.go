@@ -93,7 +93,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.startEtcd(ports[0], ports[1]); err != nil {
 		return err
 	}
-	if err := errors.Join(writeTokens(c.file("tokens.csv")), writeKeys(c.file("sa.key"), c.file("sa.pub"))); err != nil {
+	if err := errors.Join(writeTokens(c.file("tokens.csv")), writeKeys(c.file("sa.key"), c.file("sa.pub")), writeCertificate(c.CAFile(), c.file("tls.key"))); err != nil {
 		return err
 	}
 	if err := c.startAPIServer(ports[0], ports[2]); err != nil {
@@ -102,7 +102,10 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if _, err := writeKubeconfig(c.dir, admin, c.url, c.CAFile()); err != nil {
 		return err
 	}
-	if err := c.connect(ctx); err != nil {
+	if c.client, err = newClient(c.url, c.CAFile()); err != nil {
+		return err
+	}
+	if err := c.await(ctx, "/readyz"); err != nil {
 		return err
 	}
 	if c.options.NoControllers {
@@ -120,20 +123,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	return c.addNodes(ctx, c.options.Nodes)
 }
 
-// connect waits until the API server says that it is ready.
-func (c *ControlPlane) connect(ctx context.Context) error {
-	return c.poll(ctx, "the API server", func() (err error) {
-		if c.client == nil {
-			if c.client, err = newClient(c.url, c.CAFile()); err != nil {
-				return err // the certificate is not written yet
-			}
-		}
-		_, err = c.get(ctx, "/readyz")
-		return err
-	})
-}
-
-// await waits until an object exists.
+// await waits until the API server answers with what is at a path.
 func (c *ControlPlane) await(ctx context.Context, path string) error {
 	return c.poll(ctx, path, func() error {
 		_, err := c.get(ctx, path)
@@ -189,7 +179,7 @@ func (c *ControlPlane) Stop() {
 func (c *ControlPlane) URL() string { return c.url }
 
 // CAFile is the file with the certificate that the API server is known by.
-func (c *ControlPlane) CAFile() string { return filepath.Join(c.dir, "certs", "apiserver.crt") }
+func (c *ControlPlane) CAFile() string { return c.file("tls.crt") }
 
 // Kubeconfig is the file of the user who may do everything.
 func (c *ControlPlane) Kubeconfig() string { return c.file(admin + ".kubeconfig") }

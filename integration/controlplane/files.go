@@ -1,14 +1,19 @@
 package controlplane
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // admin may do everything; the others are the components and the users of
@@ -41,18 +46,51 @@ func writeTokens(path string) error {
 
 // writeKeys writes the key pair that signs the tokens of ServiceAccounts.
 func writeKeys(private, public string) error {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := writeKey(private)
 	if err != nil {
-		return fmt.Errorf("making the key of ServiceAccounts: %w", err)
+		return err
 	}
 	half, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
 		return fmt.Errorf("encoding the key of ServiceAccounts: %w", err)
 	}
-	if err := writePEM(private, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)); err != nil {
+	return writePEM(public, "PUBLIC KEY", half)
+}
+
+// writeCertificate writes a certificate for all servers, which is its own
+// authority. The RSA keys that each would make for itself, and every handshake
+// with them, cost more than all else of a start.
+func writeCertificate(certificate, private string) error {
+	key, err := writeKey(private)
+	if err != nil {
 		return err
 	}
-	return writePEM(public, "PUBLIC KEY", half)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "controlplane"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return fmt.Errorf("making the certificate of the servers: %w", err)
+	}
+	return writePEM(certificate, "CERTIFICATE", der)
+}
+
+// writeKey makes a private key.
+func writeKey(path string) (*ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a key: %w", err)
+	}
+	return key, writePEM(path, "EC PRIVATE KEY", der)
 }
 
 // writePEM writes one block.

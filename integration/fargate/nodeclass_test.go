@@ -89,7 +89,7 @@ func TestNodeClass(t *testing.T) {
 	cp.Kubectl(t, "annotate", "nodeclass", "gpu", "argocd.argoproj.io/tracking-id=nodes:eks.amazonaws.com/NodeClass:gpu")
 	before := classes(t, cp)
 	facts := factsFile(t, "autoMode: true\n")
-	ca := certificate(t, cp)
+	ca := cp.CAFile()
 
 	r := expect(t, 1, cp.Kubeconfig(), plan("--facts", facts, "--trusted-ca", ca, "--exit-code")...)
 	says(t, r.Stdout, "NodeClass default", "replaces nodes", "NodeClass default is EKS's own", "NodeClass gpu is left alone: it belongs to Argo CD",
@@ -161,7 +161,7 @@ func TestNodeClassShapes(t *testing.T) {
 		t.Errorf("it says: %s", r.Stderr)
 	}
 	nodeClasses(t, cp, "", "default")
-	r := expect(t, 0, cp.Kubeconfig(), patch(append(network, "--auto-mode", "on", "--trusted-ca", certificate(t, cp))...)...)
+	r := expect(t, 0, cp.Kubeconfig(), patch(append(network, "--auto-mode", "on", "--trusted-ca", cp.CAFile())...)...)
 	says(t, r.Stderr, "has no spec.advancedNetworking.httpsProxy and noProxy", "has no spec.certificateBundles")
 	if got := cp.Kubectl(t, "get", "nodeclass", "default", "-o", "jsonpath={.metadata.managedFields[*].manager}"); strings.Contains(got, "eksproxy") {
 		t.Errorf("something was written: %s", got)
@@ -181,7 +181,7 @@ func TestNodeClassShapes(t *testing.T) {
 	})
 	cp.Apply(t, "team", true, `{apiVersion: eks.amazonaws.com/v1, kind: NodeClass, metadata: {name: default}, spec: {advancedNetworking: {noProxy: [.team.example, localhost]}, certificateBundles: [{name: x, data: eA==}]}}`)
 	before := classes(t, cp)
-	on := patch(append(network, "--auto-mode", "on", "--trusted-ca", certificate(t, cp))...)
+	on := patch(append(network, "--auto-mode", "on", "--trusted-ca", cp.CAFile())...)
 	expect(t, 0, cp.Kubeconfig(), on...)
 	if got := spec(t, cp, "default", ".advancedNetworking.noProxy"); !strings.Contains(got, ".team.example") || !strings.Contains(got, "10.40.0.0/16") {
 		t.Errorf("noProxy is %s", got)
@@ -203,19 +203,4 @@ func TestNodeClassShapes(t *testing.T) {
 	}
 	r = expect(t, 0, cp.Kubeconfig(), patch(append(network, "--auto-mode", "on", "--credentials-file", login, "--create-secret")...)...)
 	says(t, r.Stderr, "a NodeClass has no place for credentials")
-}
-
-// certificate is a file with a certificate authority: that of the API server, which
-// stands last in its own file.
-func certificate(t *testing.T, cp *controlplane.ControlPlane) string {
-	t.Helper()
-	data, err := os.ReadFile(cp.CAFile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := t.TempDir() + "/ca.pem"
-	if err := os.WriteFile(file, data[max(strings.LastIndex(string(data), "-----BEGIN"), 0):], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
