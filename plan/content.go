@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // masked stands where a secret was. A secret that a change replaces reads
@@ -105,19 +103,30 @@ func maskLine(line string) string {
 			return maskValue(line, i+len(key))
 		}
 	}
-	if strings.Contains(line, "=") {
-		if m := assignment().FindStringIndex(line); m != nil {
-			return maskValue(line, m[1])
-		}
+	if i := secretAssigned(line); i > 0 {
+		return maskValue(line, i)
 	}
 	return line
 }
 
-// assignment finds what other people's lines set by a name that says that it is a
-// secret, as in DB_PASSWORD=x: such lines stand beside ours in the same file.
-var assignment = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)[a-z0-9_.-]*(passwd|password|secret|token|access_?key|api_?key|credential)[a-z0-9_.-]*\s*=`)
-})
+// secretAssigned is where a value begins whose name says that it is a secret, as in
+// DB_PASSWORD=x: other people's lines stand beside ours in the same file. It is 0
+// where there is none.
+func secretAssigned(line string) int {
+	for i, c := range line {
+		if c != '=' {
+			continue
+		}
+		name := strings.ToLower(strings.TrimRight(line[:i], " \t"))
+		name = name[strings.LastIndexAny(name, " \t\"'=,;")+1:]
+		for _, word := range []string{"passwd", "password", "secret", "token", "access_key", "accesskey", "api_key", "apikey", "credential"} {
+			if strings.Contains(name, word) {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
 
 // maskUserinfo hides what stands between "://", or the "=" of a proxy
 // variable that has no scheme, and the last "@" of the line: a raw password
