@@ -55,17 +55,22 @@ crate() {
     printf '[[bin]]\nname = "driver"\npath = "%s"\n[workspace]\n' "$here/rust/$source"
     printf '[dependencies]\n%s\n' "$dependencies"
   } >"$root/rust/$name/Cargo.toml"
-  (cd "$root/rust/$name" && cargo build --quiet)
+  (cd "$root/rust/$name" && CARGO_PROFILE_DEV_DEBUG=0 cargo build --quiet)
   cp "$root/rust/$name/target/debug/driver" "$root/$name"
   rm -rf "$root/rust/$name"
   made "$name" "$here/rust/$source" "$root/$name.toml"
 }
 
-# Rust brings reqwest, and libcurl in the versions that Debian does not have.
-rust() {
+# reqwest is a client of Rust.
+reqwest() {
   command -v cargo >/dev/null || return 0
   crate reqwest reqwest.rs 'reqwest = { version = "=0.12.28", features = ["blocking"] }
 hyper-util = "=0.1.21"'
+}
+
+# libcurl comes from Rust too, in the versions that Debian does not have.
+libcurl() {
+  command -v cargo >/dev/null || return 0
   local version
   for version in 0.4.56 0.4.63 0.4.74 0.4.83 0.4.86; do
     crate "curl-sys-$version" curl.rs "curl-sys = { version = \"=$version\", features = [\"static-curl\", \"ssl\"] }"
@@ -80,8 +85,12 @@ java() {
   made java "$here/Driver.java"
 }
 
-python
-node
-golang
-java
-rust
+# Side by side: each of them waits, or uses one processor.
+parts=()
+for part in python node golang java reqwest libcurl; do
+  "$part" &
+  parts+=($!)
+done
+for part in "${parts[@]}"; do
+  wait "$part"
+done
