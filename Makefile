@@ -6,6 +6,9 @@ SHELL := /bin/bash
 # The version is recorded in the program; without one a build says so.
 VERSION ?= v0.0.0-devel
 CACHE := $(CURDIR)/.cache
+# No binary holds the folder's name, so that another clone of the same commit, as
+# CI's, finds compiled what this one has compiled.
+export GOFLAGS := -trimpath $(GOFLAGS)
 BIN := $(CACHE)/bin
 GOFLAGS_BUILD := -trimpath -tags urfave_cli_no_docs -ldflags '-s -w -X main.version=$(VERSION)'
 LINT := go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
