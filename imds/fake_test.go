@@ -167,6 +167,14 @@ func forever(h http.HandlerFunc) []http.HandlerFunc {
 // client returns one that is as impatient as a test must be.
 func (f *fake) client() *client { return newClient([]string{f.URL}, quick()) }
 
+// patient returns one that asks again only where it is answered: for tests that
+// count requests, on a busy machine too.
+func (f *fake) patient() *client {
+	l := quick()
+	l.total, l.request, l.dial, l.header = time.Minute, 20*time.Second, 20*time.Second, 20*time.Second
+	return newClient([]string{f.URL}, l)
+}
+
 func quick() limits {
 	return limits{
 		total:      5 * time.Second,

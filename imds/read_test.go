@@ -114,7 +114,7 @@ func TestReadRenewsAnExpiredToken(t *testing.T) {
 func TestReadSkipsAVanishedInterface(t *testing.T) {
 	f := newFake(t)
 	delete(f.answers, blocksPath(mac2, ipv4))
-	checkNode(t, f.client(), wantNode())
+	checkNode(t, f.patient(), wantNode())
 	if n := f.count(blocksPath(mac2, ipv4)); n != 1 {
 		t.Errorf("asked %d times for what is not there, want once", n)
 	}
@@ -157,7 +157,7 @@ func TestReadStops(t *testing.T) {
 			t.Parallel()
 			f := newFake(t)
 			f.faults[tt.path] = forever(tt.fault)
-			_, err := f.client().node(t.Context())
+			_, err := f.patient().node(t.Context())
 			checkError(t, err, tt.path, tt.status, f.URL+tt.path+tt.want)
 			// Four reads side by side may each ask for a token.
 			if n := f.count(tt.path); n != 1 && (tt.path != tokenPath || n > 4) {
@@ -189,9 +189,9 @@ func TestBL003RefusedTokenIsNoValue(t *testing.T) {
 	f := newFake(t)
 	f.faults[blocksPath(mac1, ipv4)] = forever(unauthorized)
 	c := f.client()
-	c.limits.total = 300 * time.Millisecond
+	c.limits.total = 2 * time.Second
 	_, err := c.node(t.Context())
-	checkError(t, err, blocksPath(mac1, ipv4), 401, "reading the VPC CIDRs: GET "+f.URL+blocksPath(mac1, ipv4)+": 401 Unauthorized (tried for 0.")
+	checkError(t, err, blocksPath(mac1, ipv4), 401, "reading the VPC CIDRs: GET "+f.URL+blocksPath(mac1, ipv4)+": 401 Unauthorized (tried for ")
 }
 
 func TestReadTimesOut(t *testing.T) {
@@ -202,22 +202,23 @@ func TestReadTimesOut(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"503", forever(status(503)), 503, ": 503 Service Unavailable (tried for 0."},
-		{"hang", forever(hang), 0, "(tried for 0."},
-		{"drip", forever(drip), 0, ": no complete answer: context deadline exceeded (tried for 0."},
+		{"503", forever(status(503)), 503, ": 503 Service Unavailable (tried for "},
+		{"hang", forever(hang), 0, "(tried for "},
+		{"drip", forever(drip), 0, ": no complete answer: context deadline exceeded (tried for "},
 		// The last attempt is cut off; what came before says more.
-		{"503, then hang", append([]http.HandlerFunc{status(503), status(503)}, forever(hang)...), 503, ": 503 Service Unavailable (tried for 0."},
+		{"503, then hang", append([]http.HandlerFunc{status(503), status(503)}, forever(hang)...), 503, ": 503 Service Unavailable (tried for "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			f := newFake(t)
 			f.faults[region] = tt.faults
-			c := f.client()
-			c.limits.total = 400 * time.Millisecond
-			if tt.name == "503, then hang" {
-				c.limits.total = 200 * time.Millisecond
+			l := quick()
+			l.total = 2 * time.Second
+			if tt.name == "503, then hang" { // the whole alone cuts it off
+				l.request, l.header = time.Minute, time.Minute
 			}
-			_, err := c.node(t.Context())
+			_, err := newClient([]string{f.URL}, l).node(t.Context())
 			checkError(t, err, region, tt.status, tt.want)
 		})
 	}

@@ -45,7 +45,7 @@ func TestMetadataDownAtFirstBoot(t *testing.T) {
 		pull   string
 	}{
 		"keep": {nil, "success 3 active", []string{
-			"eksproxy apply FAILED: reading instance metadata: ", "/latest/api/token: 503 Service Unavailable (tried for 3 s)",
+			"eksproxy apply FAILED: reading instance metadata: ", "/latest/api/token: 503 Service Unavailable (tried for ",
 			"give --facts FILE, or --vpc-cidr with --region", "nothing is applied: the node has no proxy",
 		}, "lookup " + container.RegistryName},
 		"fallback": {[]string{"--on-failure", "fallback", "--vpc-cidr", "10.77.1.0/24"}, "success 0 active", []string{

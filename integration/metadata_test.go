@@ -113,9 +113,12 @@ func TestMetadataComesLate(t *testing.T) {
 	t.Cleanup(func() { server.Close() })
 	go func() {
 		time.Sleep(2 * time.Second)
-		if late, err := net.Listen("tcp", address); err == nil {
-			server.Serve(late)
+		late, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Errorf("somebody else took %s: %v", address, err)
+			return
 		}
+		server.Serve(late)
 	}()
 	root := program.Tree(t, "al2023")
 	checkNoProxy(t, root, applyTo(t, root, "http://"+address, "30s"))

@@ -84,7 +84,7 @@ func freeAddress(t *testing.T) string {
 // waitFor waits until somebody listens on the address.
 func waitFor(t *testing.T, address string) {
 	t.Helper()
-	for range 100 {
+	for range 1200 {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
@@ -92,7 +92,7 @@ func waitFor(t *testing.T, address string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("nobody listens on %s after 5s", address)
+	t.Fatalf("nobody listens on %s after a minute", address)
 }
 
 // Metadata as AWS mocks it, not as this module understands it.

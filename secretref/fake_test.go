@@ -107,9 +107,9 @@ func getenv(env map[string]string) func(string) string {
 	return func(name string) string { return env[name] }
 }
 
-// quick are limits that a test can wait for.
+// quick are limits that a test can wait for, and that a busy machine keeps.
 func quick() limits {
-	return limits{tries: 3, total: 800 * time.Millisecond, try: 200 * time.Millisecond, dial: 150 * time.Millisecond, header: 100 * time.Millisecond, firstPause: 5 * time.Millisecond}
+	return limits{tries: 3, total: 8 * time.Second, try: 2 * time.Second, dial: 1500 * time.Millisecond, header: time.Second, firstPause: 5 * time.Millisecond}
 }
 
 // get resolves a reference with these options in quick limits.

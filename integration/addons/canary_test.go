@@ -81,14 +81,14 @@ func TestCanaryFails(t *testing.T) {
 		{"crashing", controlplane.Rule{When: hasProxy, Outcome: controlplane.Crashing}, 1, "CrashLoopBackOff", nil},
 		{"probe without address", controlplane.Rule{When: isProbe, Outcome: controlplane.NoAddress}, 1, "address", nil},
 		{"probe failed", controlplane.Rule{When: isProbe, Outcome: controlplane.Failed, ExitCode: 11, Message: "no connection to 10.100.0.1:443"}, 1, "no connection to 10.100.0.1:443", nil},
-		{"time out", controlplane.Rule{When: hasProxy, Outcome: controlplane.Unready}, 4, "", []string{"--timeout", "6s", "--pod-timeout", "1m"}},
+		{"time out", controlplane.Rule{When: hasProxy, Outcome: controlplane.Unready}, 4, "", []string{"--timeout", "20s", "--pod-timeout", "2m"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := state(t, cp)
 			cp.SetRules(t, tt.rule)
 			args := tt.args
 			if args == nil {
-				args = []string{"--pod-timeout", "5s"}
+				args = []string{"--pod-timeout", "15s"}
 			}
 			r := expect(t, tt.code, cp.Kubeconfig(), patch(append(args, "--skip", "kube-proxy")...)...)
 			cp.SetRules(t)
@@ -124,7 +124,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: no-probes}
 spec: {policyName: no-probes, validationActions: [Deny]}
 `)
-	cp.Eventually(t, 20*time.Second, "the policy holds", func() error {
+	cp.Eventually(t, time.Minute, "the policy holds", func() error {
 		_, err := cp.TryKubectl(t, "run", "x", "--image=x", "--annotations=eksproxy.dev/probe=true", "--dry-run=server")
 		if err == nil {
 			return context.DeadlineExceeded
@@ -183,7 +183,7 @@ func kill(t *testing.T, cp *controlplane.ControlPlane) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	cp.Eventually(t, 20*time.Second, "the first pod is deleted", func() error {
+	cp.Eventually(t, time.Minute, "the first pod is deleted", func() error {
 		if len(faults.Requests(controlplane.Match{Verb: "delete", Resource: "pods"})) == 0 {
 			return context.DeadlineExceeded
 		}

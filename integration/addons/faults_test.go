@@ -60,7 +60,7 @@ func TestFaults(t *testing.T) {
 				}
 				faults.Reset()
 				faults.Add(controlplane.Fault{Match: call, From: 1, Times: 1, Answer: answer})
-				r := eksproxy(t, faults.Kubeconfig(t), patch("--skip", "kube-proxy", "--pod-timeout", "20s")...)
+				r := eksproxy(t, faults.Kubeconfig(t), patch("--skip", "kube-proxy", "--pod-timeout", "90s")...)
 				if r.Code != 0 && name != "409" {
 					t.Errorf("one %s of %v ends the run: exit %d: %s", name, call, r.Code, lastLine(r.Stderr))
 				}

@@ -80,8 +80,9 @@ func TestUsersOwnVariable(t *testing.T) {
 	cp := start(t, 1)
 	cp.Kubectl(t, "-n", "kube-system", "set", "env", awsNode, "-c", "aws-node", "NO_PROXY=mine.example")
 	cp.Create(t, strings.ReplaceAll(twice, "KIND", "Deployment"))
+	cp.Rollout(t, "kube-system") // its controller writes to it
 	before := state(t, cp)
-	r := expect(t, 0, cp.Kubeconfig(), patch("--canary=off", "--workload", "kube-system/deployment/twice", "--timeout", "30s")...)
+	r := expect(t, 0, cp.Kubeconfig(), patch("--canary=off", "--workload", "kube-system/deployment/twice", "--timeout", "2m")...)
 	for _, says := range []string{"NO_PROXY in container aws-node is set by kubectl-set and left as it is", "HTTP_PROXY in container main is listed 2 times and left as it is"} {
 		if !strings.Contains(r.Stderr, says) {
 			t.Errorf("%q is not said: %s", says, r.Stderr)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eksproxy/eksproxy/integration/awsfake"
 	"github.com/eksproxy/eksproxy/integration/controlplane"
@@ -113,6 +114,7 @@ func bind(t *testing.T, cp *controlplane.ControlPlane, user string, names ...str
 		} else {
 			cp.Kubectl(t, "-n", role.Metadata.Namespace, "create", "rolebinding", name, "--user", user, "--role", role.Metadata.Name)
 		}
+		awaitRight(t, cp, user, role.Metadata.Namespace, role.Rules[0])
 		for _, r := range role.Rules {
 			r.namespace = role.Metadata.Namespace
 			rules = append(rules, r)
@@ -122,6 +124,27 @@ func bind(t *testing.T, cp *controlplane.ControlPlane, user string, names ...str
 		t.Fatalf("there are no roles %v", names)
 	}
 	return rules
+}
+
+// awaitRight waits until a user has the first right of a rule: the API server learns
+// of a binding a moment after it was made.
+func awaitRight(t *testing.T, cp *controlplane.ControlPlane, user, namespace string, r rule) {
+	t.Helper()
+	what := r.Resources[0]
+	if r.APIGroups[0] != "" {
+		what += "." + r.APIGroups[0]
+	}
+	if len(r.ResourceNames) > 0 {
+		what += "/" + r.ResourceNames[0]
+	}
+	args := []string{"auth", "can-i", r.Verbs[0], what, "--as", user}
+	if namespace != "" {
+		args = append(args, "-n", namespace)
+	}
+	cp.Eventually(t, time.Minute, user+"'s right to "+r.Verbs[0]+" "+what, func() error {
+		_, err := cp.TryKubectl(t, args...)
+		return err
+	})
 }
 
 // runAs runs commands as a user, each of which must succeed without a call that

@@ -50,7 +50,7 @@ func viewer(t *testing.T, cp *controlplane.ControlPlane, user string) string {
 	cp.Create(t, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: view-`+user+`},
  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]}`)
 	config := cp.UserKubeconfig(t, user)
-	cp.Eventually(t, 20*time.Second, "the rights of view", func() error {
+	cp.Eventually(t, time.Minute, "the rights of view", func() error {
 		_, err := cp.TryKubectl(t, "--kubeconfig", config, "get", "daemonsets", "-n", "kube-system")
 		return err
 	})
@@ -187,7 +187,7 @@ func faultsOfTheWorkloads() []seededFault {
 		{name: "BL-052 stale pods", id: "CLUSTER015", seed: func(t *testing.T, cp *controlplane.ControlPlane) {
 			t.Helper()
 			kubectl("patch", awsNode, "--type=merge", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null},"template":{"metadata":{"annotations":{"new":"1"}}}}}`)(t, cp)
-			cp.Eventually(t, 20*time.Second, "a new revision", func() error {
+			cp.Eventually(t, time.Minute, "a new revision", func() error {
 				if out := cp.Kubectl(t, "-n", "kube-system", "get", awsNode, "-o", "jsonpath={.metadata.generation} {.status.observedGeneration} {.status.updatedNumberScheduled}"); !strings.HasSuffix(out, " ") && !strings.HasSuffix(out, " 0") {
 					return fmt.Errorf("it has %s", out)
 				}

@@ -40,7 +40,7 @@ func (s *Squid) Requests(t *testing.T) []SquidRequest {
 // so many entries, and returns those for it.
 func (s *Squid) Await(t *testing.T, since int, host string) []SquidRequest {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if found := s.about(t, since, host); len(found) > 0 {
 			return found

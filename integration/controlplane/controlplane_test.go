@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -39,8 +40,17 @@ func TestEKSOnSimulatedNodes(t *testing.T) {
 		t.Errorf("kube-dns is %q", got)
 	}
 	cp.AddNodes(t, Node{Name: "late", Labels: map[string]string{"eks.amazonaws.com/compute-type": "hybrid"}})
+	late := func() string {
+		return cp.Kubectl(t, "get", "pods", "-n", "kube-system", "--field-selector", "spec.nodeName=late", "-o", "name")
+	}
+	cp.Eventually(t, time.Minute, "kube-proxy on the late node", func() error {
+		if got := late(); !strings.Contains(got, "kube-proxy") {
+			return errors.New("there are " + got)
+		}
+		return nil
+	})
 	cp.Rollout(t, "kube-system")
-	if got := cp.Kubectl(t, "get", "pods", "-n", "kube-system", "--field-selector", "spec.nodeName=late", "-o", "name"); strings.Contains(got, "aws-node") || !strings.Contains(got, "kube-proxy") {
+	if got := late(); strings.Contains(got, "aws-node") {
 		t.Errorf("on a hybrid node there are %q", got)
 	}
 	checkConflict(t, cp)
@@ -89,7 +99,7 @@ func TestUsersHaveTheRightsOfTheTest(t *testing.T) {
 {apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: r},
  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: user3}]}
 `)
-	cp.Eventually(t, 10*time.Second, "the role", func() error {
+	cp.Eventually(t, time.Minute, "the role", func() error {
 		_, err := cp.TryKubectl(t, "--kubeconfig", config, "get", "nodes")
 		return err
 	})

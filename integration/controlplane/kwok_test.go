@@ -51,7 +51,7 @@ func (p pod) summary() string {
 // expectPod waits until the pod has become this.
 func expectPod(t *testing.T, cp *ControlPlane, name, want string) {
 	t.Helper()
-	cp.Eventually(t, 20*time.Second, "the pod "+name, func() error {
+	cp.Eventually(t, time.Minute, "the pod "+name, func() error {
 		var p pod
 		cp.Get(t, "/api/v1/namespaces/default/pods/"+name, &p)
 		if got := p.summary(); got != want {
@@ -96,7 +96,7 @@ func TestWhatBecomesOfPods(t *testing.T) {
 	if later := cp.Kubectl(t, "get", "pods", "-o", "jsonpath={.items[*].metadata.resourceVersion}"); later != versions {
 		t.Errorf("pods that wait change all the time: %s, then %s", versions, later)
 	}
-	cp.Kubectl(t, "delete", "pod", "--all", "--timeout=20s")
+	cp.Kubectl(t, "delete", "pod", "--all", "--timeout=60s")
 }
 
 func TestRulesChangeAtRunTime(t *testing.T) {
@@ -106,7 +106,7 @@ func TestRulesChangeAtRunTime(t *testing.T) {
 	cp.SetRules(t, Rule{When: `any(.spec.containers[].env[]?; .name == "HTTPS_PROXY")`, Outcome: Unready})
 	t.Logf("rules: changed in %.1f s", time.Since(start).Seconds())
 	cp.Kubectl(t, "set", "env", "daemonset/aws-node", "-n", "kube-system", "-c", "aws-node", "HTTPS_PROXY=http://proxy.test")
-	cp.Eventually(t, 20*time.Second, "the canary", func() error {
+	cp.Eventually(t, time.Minute, "the canary", func() error {
 		var sets daemonSets
 		cp.Get(t, "/apis/apps/v1/namespaces/kube-system/daemonsets", &sets)
 		if s := sets.Items[0].Status; s.UpdatedNumberScheduled != 1 || s.NumberReady != 3 {

@@ -24,7 +24,7 @@ const (
 // takePorts takes n ports of 127.0.0.1 on which nobody listens. They are kept
 // until the lock is closed, or this process ends.
 func takePorts(n int) (ports []int, lock *os.File, err error) {
-	dir := filepath.Join(os.TempDir(), "eksproxy-ports")
+	const dir = "/tmp/eksproxy-ports" // one for the machine, whatever TMPDIR is
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, nil, fmt.Errorf("taking ports: %w", err)
 	}

@@ -50,11 +50,15 @@ func TestFaults(t *testing.T) {
 		f.Reset()
 		f.Add(Fault{Match: read, From: 2, Times: 1, Answer: test.answer})
 		for n, want := range []int{200, test.want, 200} {
-			status, body := through(t, f, 500*time.Millisecond, "GET", configMaps+"/c", "")
+			limit := time.Minute
+			if name == "hang" && n == 1 {
+				limit = 500 * time.Millisecond
+			}
+			status, body := through(t, f, limit, "GET", configMaps+"/c", "")
 			if status != want || n == 1 && !strings.Contains(body, test.text) {
 				t.Errorf("%s, request %d: %d %s", name, n+1, status, body)
 			}
-			through(t, f, time.Second, "GET", configMaps+"/other", "")
+			through(t, f, time.Minute, "GET", configMaps+"/other", "")
 		}
 		if got := f.Requests(read); len(got) != 3 || got[1].Status != test.want {
 			t.Errorf("%s: remembered %+v", name, got)
@@ -63,7 +67,7 @@ func TestFaults(t *testing.T) {
 	f.Reset()
 	f.Add(Fault{Match: read, Answer: Conflict()})
 	for range 3 {
-		if status, _ := through(t, f, time.Second, "GET", configMaps+"/c", ""); status != 409 {
+		if status, _ := through(t, f, time.Minute, "GET", configMaps+"/c", ""); status != 409 {
 			t.Errorf("a fault of every request let one through: %d", status)
 		}
 	}
@@ -75,17 +79,17 @@ func TestAnswerIsLost(t *testing.T) {
 	create := Match{Verb: "create", Resource: "configmaps"}
 	f.Add(Fault{Match: create, Times: 1, Answer: Lose()})
 	body := `{"metadata": {"name": "lost"}}`
-	if status, text := through(t, f, 5*time.Second, "POST", configMaps, body); status != 0 {
+	if status, text := through(t, f, time.Minute, "POST", configMaps, body); status != 0 {
 		t.Errorf("the client got the answer: %d %s", status, text)
 	}
-	if status, _ := through(t, f, 5*time.Second, "POST", configMaps, body); status != 409 {
+	if status, _ := through(t, f, time.Minute, "POST", configMaps, body); status != 409 {
 		t.Errorf("the object was not written: %d", status)
 	}
 	f.Add(Fault{Match: Match{Verb: "update"}, Answer: Before(func(*http.Request) {
 		cp.Kubectl(t, "label", "configmap", "lost", "hook=ran")
 	})})
 	old := cp.Kubectl(t, "get", "configmap", "lost", "-o", "json")
-	if status, text := through(t, f, 10*time.Second, "PUT", configMaps+"/lost", old); status != 409 {
+	if status, text := through(t, f, time.Minute, "PUT", configMaps+"/lost", old); status != 409 {
 		t.Errorf("a write after the hook's: %d %s", status, text)
 	}
 	if writes := f.Writes(); len(writes) != 3 {

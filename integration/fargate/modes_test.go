@@ -78,6 +78,7 @@ func TestForeignConfigMap(t *testing.T) {
 	cp := start(t)
 	populate(t, cp)
 	cp.Create(t, deployment("team-a", "web", "0", ""))
+	cp.Rollout(t, "team-a") // its controller writes to it
 	cp.Create(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: proxy-environment-variables, namespace: team-a}, data: {HTTP_PROXY: "http://old.example:1", EXTRA: kept}}`)
 	before := state(t, cp)
 	named := patch("--facts", factsFile(t, profiles), "--fargate-namespaces", "team-a")
@@ -102,6 +103,7 @@ func TestCredentials(t *testing.T) {
 	populate(t, cp)
 	for _, ns := range []string{"team-a", "team-b"} {
 		cp.Create(t, deployment(ns, "web", "1", ""))
+		cp.Rollout(t, ns)
 	}
 	login := filepath.Join(t.TempDir(), "login")
 	if err := os.WriteFile(login, []byte(secret.User+":"+secret.Password+"\n"), 0o600); err != nil {

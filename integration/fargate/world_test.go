@@ -53,7 +53,7 @@ spec: {replicas: 1, selector: {matchLabels: {app: bare}}, template: `+template("
 apiVersion: batch/v1
 kind: CronJob
 metadata: {name: nightly, namespace: NS}
-spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {metadata: {labels: {app: nightly, run: fargate}}, spec: {restartPolicy: Never, `+one("nightly")+`}}}}}
+spec: {schedule: "0 3 29 2 *", jobTemplate: {spec: {template: {metadata: {labels: {app: nightly, run: fargate}}, spec: {restartPolicy: Never, `+one("nightly")+`}}}}}
 ---
 apiVersion: batch/v1
 kind: Job

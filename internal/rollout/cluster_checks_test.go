@@ -50,11 +50,15 @@ func (w *world) inOrder(l *told, texts ...string) {
 	}
 }
 
-// roller is one with a canary and short limits.
+// stall is how long one pod may take where a test waits for that in full; what must
+// succeed has longer, for busy machines.
+const stall = 15 * time.Second
+
+// roller is one with a canary.
 func (w *world) roller() (rollout.Roller, *told) {
 	l := &told{}
 	return rollout.Roller{Client: w.client, Options: rollout.Options{
-		Manager: "eksproxy", Canary: true, Timeout: 90 * time.Second, StallLimit: 6 * time.Second, Tell: l.tell,
+		Manager: "eksproxy", Canary: true, Timeout: 3 * time.Minute, StallLimit: time.Minute, Tell: l.tell,
 	}}, l
 }
 

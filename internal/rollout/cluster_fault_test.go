@@ -168,12 +168,13 @@ var faultTests = map[string]func(*world){
 		}}
 		r, _ := w.roller()
 		r.Client = w.through(x)
+		began := time.Now()
 		if err := w.roll(r, w.change("a", "")); err != nil {
 			w.Fatal(err)
 		}
 		w.Logf("%d requests:\n%s", x.count, strings.Join(x.seen, "\n"))
-		if x.count > 60 {
-			w.Errorf("%d requests for 3 pods", x.count)
+		if most := 45 + int(4*time.Since(began).Seconds()); x.count > most { // while it waits it looks twice a second
+			w.Errorf("%d requests for 3 pods, want at most %d", x.count, most)
 		}
 	},
 }

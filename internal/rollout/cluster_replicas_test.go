@@ -4,6 +4,7 @@ package rollout_test
 
 import (
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -104,7 +105,9 @@ func (w *world) breaks(kind kube.Kind, spec string) {
 	w.Helper()
 	before := w.start(kind, spec)
 	r, _ := w.roller()
+	r.StallLimit = stall
 	pod, node := w.failsFrom(r, "noimage", rollout.Failed, "ImagePullBackOff")
+	r.StallLimit = time.Minute
 	if !strings.HasPrefix(pod, "work-") || node == "" {
 		w.Errorf("it showed at pod %q on node %q", pod, node)
 	}

@@ -154,11 +154,19 @@ func (w *world) pods() rollout.PodStatus {
 	return s
 }
 
-// wantPods demands how many pods are new, and how many are not.
+// wantPods demands how many pods are new, and how many are not. A pod that ends may
+// still count for a moment.
 func (w *world) wantPods(updated, ready, stale int) {
 	w.Helper()
-	if s := w.pods(); s.Updated != updated || s.Ready != ready || len(s.Stale) != stale {
-		w.Errorf("%d pods are new, %d of them ready, %d stale; want %d, %d, %d", s.Updated, s.Ready, len(s.Stale), updated, ready, stale)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		s := w.pods()
+		if s.Updated == updated && s.Ready == ready && len(s.Stale) == stale {
+			return
+		}
+		if time.Now().After(end) {
+			w.Errorf("%d pods are new, %d of them ready, %d stale; want %d, %d, %d", s.Updated, s.Ready, len(s.Stale), updated, ready, stale)
+			return
+		}
 	}
 }
 
