@@ -11,8 +11,9 @@ CACHE := $(CURDIR)/.cache
 export GOFLAGS := -trimpath $(GOFLAGS)
 BIN := $(CACHE)/bin
 GOFLAGS_BUILD := -trimpath -tags urfave_cli_no_docs -ldflags '-s -w -X main.version=$(VERSION)'
-# With trimmed paths the linter would not know the files that a rule leaves out.
-LINT := GOFLAGS= go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
+# The linter knows by their paths the files that a rule leaves out: whole ones, and
+# not what it remembers of another clone.
+LINT := GOFLAGS= GOLANGCI_LINT_CACHE=$(CACHE)/lint go tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
 # The packages of integration/ that need a control plane, which mostly wait.
 CLUSTERS := addons|managed|fargate|controlplane
 # Each part of the tests prints how long it took.
