@@ -53,7 +53,7 @@ func firstZone(words []string) string {
 		}
 		word, _, _ = strings.Cut(strings.Trim(word, `",`), ":")
 		zone := strings.TrimSuffix(word, ".")
-		if strings.HasSuffix(zone, ".arpa") || strings.Contains(zone, "/") || !nameform.IsDNS(zone) {
+		if strings.HasSuffix(zone, ".arpa") || strings.Contains(zone, "/") || !nameform.IsName(zone) {
 			continue
 		}
 		return zone

@@ -182,7 +182,7 @@ func (r *reader) endpointFact(e types.VpcEndpoint, services map[string][]string)
 	}
 	for _, name := range names {
 		// Route 53 writes the star as \052.
-		if name = strings.ToLower(strings.TrimSuffix(strings.Replace(name, `\052.`, "*.", 1), ".")); nameform.IsDNS(strings.TrimPrefix(name, "*.")) {
+		if name = strings.ToLower(strings.TrimSuffix(strings.Replace(name, `\052.`, "*.", 1), ".")); nameform.IsName(strings.TrimPrefix(name, "*.")) {
 			f.Names = append(f.Names, name)
 		}
 	}
@@ -236,7 +236,7 @@ func domainsOf(o types.DhcpOptions) []string {
 		}
 		for _, v := range c.Values {
 			for name := range strings.FieldsSeq(aws.ToString(v.Value)) {
-				if nameform.IsDNS(strings.TrimSuffix(name, ".")) {
+				if nameform.IsName(strings.TrimSuffix(name, ".")) {
 					domains = append(domains, strings.TrimSuffix(name, "."))
 				}
 			}

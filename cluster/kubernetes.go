@@ -137,7 +137,7 @@ func (r *reader) clusterDomain(ctx context.Context) error {
 func (r *reader) domainOfKubeDNS(ctx context.Context) (string, error) {
 	list, err := r.workloadArgs(ctx, "kube-dns")
 	for _, arg := range list {
-		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "domain="); ok && nameform.IsDNS(strings.TrimSuffix(value, ".")) {
+		if value, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "domain="); ok && nameform.IsName(strings.TrimSuffix(value, ".")) {
 			return strings.TrimSuffix(value, "."), err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // the first of letters alone and the last a number.
 func IsRegion(s string) bool {
 	words := strings.Split(s, "-")
-	if len(words) < 3 || len(s) > 40 || len(words[0]) < 2 || !all(words[0], isLower) || !all(words[len(words)-1], isDigit) {
+	if len(words) < 3 || len(s) > 32 || len(words[0]) < 2 || !all(words[0], isLower) || !all(words[len(words)-1], isDigit) {
 		return false
 	}
 	for _, w := range words {
@@ -24,9 +24,13 @@ func IsRegion(s string) bool {
 	return true
 }
 
-// IsDNS says whether a text has the form of a DNS name without a dot at its end
-// (RFC 1123), in either case; an underscore is taken too, as resolvers do.
-func IsDNS(s string) bool {
+// IsDNS says whether a text has the form of a host name without a dot at its end
+// (RFC 1123), in either case.
+func IsDNS(s string) bool { return IsName(s) && !strings.Contains(s, "_") }
+
+// IsName is IsDNS where an underscore is taken too, as resolvers do: for names that
+// are there already.
+func IsName(s string) bool {
 	if s == "" || len(s) > 253 {
 		return false
 	}
@@ -38,19 +42,19 @@ func IsDNS(s string) bool {
 	return true
 }
 
-// IsDomain says whether a text is a DNS name of two labels or more in lower case,
-// without an underscore, and no IPv4 address.
+// IsDomain says whether a text is a host name of two labels or more in lower case,
+// at most 100 bytes long, and no IPv4 address: the domain of a partition's services.
 func IsDomain(s string) bool {
-	return IsDNS(s) && strings.Contains(s, ".") && strings.ToLower(s) == s && !strings.Contains(s, "_") && !isDigit(s[len(s)-1])
+	return IsDNS(s) && len(s) <= 100 && strings.Contains(s, ".") && strings.ToLower(s) == s && !isDigit(s[len(s)-1])
 }
 
-// IsHost says whether a text is a DNS name, or an IP address without a zone and
+// IsHost says whether a text is a name that a resolver takes, or an IP address without a zone and
 // brackets.
 func IsHost(s string) bool {
 	if addr, err := netip.ParseAddr(s); err == nil {
 		return addr.Zone() == ""
 	}
-	return IsDNS(s)
+	return IsName(s)
 }
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
