@@ -56,10 +56,6 @@ type noProxyDoc struct {
 	Disagreements []compose.Disagreement `json:"disagreements,omitempty"`
 }
 
-func newNoProxyDoc(r compose.Result, found []compose.Disagreement) noProxyDoc {
-	return noProxyDoc{APIVersion: facts.APIVersion, Kind: kindNoProxy, NoProxy: r.Entries.String(), Result: r, Disagreements: found}
-}
-
 // kindNoProxy is the kind of the document that compute prints.
 const kindNoProxy = "NoProxy"
 
@@ -71,12 +67,16 @@ func (p *program) noproxyCompute(c *cli.Context) error {
 	if file := c.String(flagFacts); file != "" && facts.IsCluster(file) {
 		compute = p.computeCluster
 	}
-	merged, doc, err := compute(c)
+	of, err := compute(c)
 	if err != nil {
 		return err
 	}
 	if d := c.String(flagDialect); d != "" {
-		return p.writeDialect(noproxy.Dialect(d), doc.Entries, merged)
+		return p.writeDialect(noproxy.Dialect(d), of.Entries, of.settings)
+	}
+	doc := noProxyDoc{
+		APIVersion: facts.APIVersion, Kind: kindNoProxy, NoProxy: of.Entries.String(), Result: of.Result,
+		Disagreements: of.prove(),
 	}
 	switch format := c.String(flagOutput); format {
 	case "json", "yaml":
@@ -90,33 +90,40 @@ func (p *program) noproxyCompute(c *cli.Context) error {
 	}
 }
 
+// computed is a value, what it was made from, and how it is tried on all clients.
+type computed struct {
+	compose.Result
+	settings proxyconfig.Layer
+	prove    func() []compose.Disagreement
+}
+
 // computeNode composes the value of a node.
-func (p *program) computeNode(c *cli.Context) (proxyconfig.Layer, noProxyDoc, error) {
+func (p *program) computeNode(c *cli.Context) (computed, error) {
 	merged, cfg, n, err := p.place(c)
 	if err != nil {
-		return nil, noProxyDoc{}, err
+		return computed{}, err
 	}
 	r, err := p.compose(n, cfg)
-	return merged, newNoProxyDoc(r, compose.Prove(n.Network, r.Entries)), err
+	return computed{r, merged, func() []compose.Disagreement { return compose.Prove(n.Network, r.Entries) }}, err
 }
 
 // computeCluster composes the value of a cluster's add-ons from a file of facts.
-func (p *program) computeCluster(c *cli.Context) (proxyconfig.Layer, noProxyDoc, error) {
+func (p *program) computeCluster(c *cli.Context) (computed, error) {
 	known, err := facts.ReadCluster(c.String(flagFacts))
 	if err != nil {
-		return nil, noProxyDoc{}, usage(err)
+		return computed{}, usage(err)
 	}
 	merged, err := p.settings(c, nil)
 	if err != nil {
-		return nil, noProxyDoc{}, err
+		return computed{}, err
 	}
 	cfg, err := merged.ResolvePlace("addons")
 	if err != nil {
-		return nil, noProxyDoc{}, usage(err)
+		return computed{}, usage(err)
 	}
 	cfg.Cluster.Overlay(&known.Node)
 	r, err := p.composeCluster(known, cfg)
-	return merged, newNoProxyDoc(r, compose.ProveCluster(known, r.Entries)), err
+	return computed{r, merged, func() []compose.Disagreement { return compose.ProveCluster(known, r.Entries) }}, err
 }
 
 // composeCluster makes the NO_PROXY value of a cluster and reports what there is
