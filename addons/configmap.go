@@ -91,31 +91,37 @@ func (p *planner) configMap(ctx context.Context, namespace string) error {
 	if p.want.Options.Reason != "" {
 		s.Annotations[AnnotationReason] = p.want.Options.Reason
 	}
-	return p.store(ctx, s, "carries the variables that the add-ons refer to")
+	live, err := p.get(ctx, s.Ref)
+	if err != nil {
+		return err
+	}
+	if live != nil {
+		noProxy, _, _ := unstructured.NestedString(live.Object, "data", "NO_PROXY")
+		p.out.NoProxyBefore = cmp.Or(p.out.NoProxyBefore, noProxy)
+	}
+	return p.store(s, live, "carries the variables that the add-ons refer to")
 }
 
 // authorities plans the certificates. Without any, those of an earlier run stay
 // until revert: no pod of ours mounts them any more.
 func (p *planner) authorities(ctx context.Context, namespace string) error {
-	s := authorityStore(namespace, p.want.Settings)
-	if len(p.want.Settings.CAs) > 0 {
-		return p.store(ctx, s, "carries trustedCA for the add-ons")
+	if len(p.want.Settings.CAs) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// store plans one ConfigMap.
-func (p *planner) store(ctx context.Context, s Store, reason string) error {
+	s := authorityStore(namespace, p.want.Settings)
 	live, err := p.get(ctx, s.Ref)
 	if err != nil {
 		return err
 	}
+	return p.store(s, live, "carries trustedCA for the add-ons")
+}
+
+// store plans one ConfigMap; live is nil where it is not there.
+func (p *planner) store(s Store, live *unstructured.Unstructured, reason string) (err error) {
 	c := plan.Change{ID: "configmap:" + s.Ref.String(), Target: s.Ref.String(), Reason: reason, Disruption: "none", Undo: undo}
 	uid := types.UID("")
 	if live != nil {
 		uid = live.GetUID()
-		noProxy, _, _ := unstructured.NestedString(live.Object, "data", "NO_PROXY")
-		p.out.NoProxyBefore = cmp.Or(p.out.NoProxyBefore, noProxy)
 		if err := s.takeOver(live, p.want.Options.Adopt); err != nil {
 			return err
 		}
