@@ -59,12 +59,7 @@ func (p *program) showClusterPlan(c *cli.Context, d clusterPlan) error {
 		if err != nil || !c.Bool("diff") {
 			return err
 		}
-		for _, change := range d.Pending() {
-			if _, err := fmt.Fprint(w, "\n"+change.Diff()); err != nil {
-				return err
-			}
-		}
-		return nil
+		return diffs(w, d.Plan)
 	})
 }
 

@@ -254,13 +254,18 @@ func (p *program) showPlan(c *cli.Context, root *rootfs.Root, planned *walk) err
 		if err := errors.Join(pl.WriteTable(w), change.inPlan(w)); err != nil || !c.Bool("diff") {
 			return err
 		}
-		for _, change := range pl.Pending() {
-			if _, err := fmt.Fprint(w, "\n"+change.Diff()); err != nil {
-				return err
-			}
-		}
-		return nil
+		return diffs(w, pl)
 	})
+}
+
+// diffs writes each difference of a plan in full.
+func diffs(w io.Writer, pl plan.Plan) error {
+	for _, change := range pl.Pending() {
+		if _, err := fmt.Fprint(w, "\n"+change.Diff()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lock keeps other runs off the tree.
