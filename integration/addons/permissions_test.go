@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/eksproxy/eksproxy/integration/awsfake"
 	"github.com/eksproxy/eksproxy/integration/controlplane"
@@ -126,8 +125,7 @@ func bind(t *testing.T, cp *controlplane.ControlPlane, user string, names ...str
 	return rules
 }
 
-// awaitRight waits until a user has the first right of a rule: the API server learns
-// of a binding a moment after it was made.
+// awaitRight waits until a user has the first right of a rule.
 func awaitRight(t *testing.T, cp *controlplane.ControlPlane, user, namespace string, r rule) {
 	t.Helper()
 	what := r.Resources[0]
@@ -137,14 +135,11 @@ func awaitRight(t *testing.T, cp *controlplane.ControlPlane, user, namespace str
 	if len(r.ResourceNames) > 0 {
 		what += "/" + r.ResourceNames[0]
 	}
-	args := []string{"auth", "can-i", r.Verbs[0], what, "--as", user}
+	words := []string{r.Verbs[0], what}
 	if namespace != "" {
-		args = append(args, "-n", namespace)
+		words = append(words, "-n", namespace)
 	}
-	cp.Eventually(t, time.Minute, user+"'s right to "+r.Verbs[0]+" "+what, func() error {
-		_, err := cp.TryKubectl(t, args...)
-		return err
-	})
+	cp.AwaitRight(t, user, words...)
 }
 
 // runAs runs commands as a user, each of which must succeed without a call that

@@ -20,7 +20,7 @@ func (c *ControlPlane) kubectl(ctx context.Context, in string, args ...string) (
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(c.binaries, "kubectl"), args...)
 	// The cache of the API's resources is kept: without it each run asks again.
-	cmd.Env = []string{"HOME=" + c.dir, "KUBECONFIG=" + c.Kubeconfig(), "PATH=/usr/bin:/bin", "GOGC=off"}
+	cmd.Env = []string{"HOME=" + c.dir, "KUBECONFIG=" + c.Kubeconfig(), "PATH=/usr/bin:/bin", "GOGC=off"} // it ends soon
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(in), &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -61,6 +61,16 @@ func (c *ControlPlane) Apply(tb testing.TB, manager string, force bool, yaml str
 	if err := c.apply(tb.Context(), manager, force, yaml); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// AwaitRight waits until a user has a right, in the words of "kubectl auth can-i": the
+// API server learns of a binding a moment after it was made.
+func (c *ControlPlane) AwaitRight(tb testing.TB, user string, words ...string) {
+	tb.Helper()
+	c.Eventually(tb, time.Minute, user+"'s right to "+strings.Join(words, " "), func() error {
+		_, err := c.TryKubectl(tb, append([]string{"auth", "can-i", "--as", user}, words...)...)
+		return err
+	})
 }
 
 // TryApply is Apply where a test wants to see a conflict.

@@ -33,7 +33,8 @@ func launch(dir, binary string, args ...string) (*process, error) {
 	defer out.Close()
 	cmd := exec.Command(binary, args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "GOGC=400"} // no proxy of the host
+	// No proxy of the host; and memory is there, where processors are few.
+	cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "GOGC=400"}
 	cmd.Stdout, cmd.Stderr = out, out
 	done, err := child.Start(cmd)
 	if err != nil {

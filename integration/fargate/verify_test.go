@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/eksproxy/eksproxy/integration/controlplane"
 )
@@ -133,10 +132,7 @@ func TestRights(t *testing.T) {
 	cp.Kubectl(t, "-n", "kube-system", "create", "rolebinding", "user0", "--user", "user0", "--role", "eksproxy-addons")
 	cp.Kubectl(t, "-n", "default", "create", "rolebinding", "user0", "--user", "user0", "--role", "eksproxy-addons")
 	for _, right := range []string{"list daemonsets.apps", "list deployments.apps -n team-a", "list nodeclasses.eks.amazonaws.com", "list pods -n kube-system", "get services/kubernetes -n default"} {
-		cp.Eventually(t, time.Minute, "the right to "+right, func() error {
-			_, err := cp.TryKubectl(t, append([]string{"auth", "can-i", "--as", "user0"}, strings.Fields(right)...)...)
-			return err
-		})
+		cp.AwaitRight(t, "user0", strings.Fields(right)...)
 	}
 	f := controlplane.NewFaults(t, cp)
 	kubeconfig := f.UserKubeconfig(t, "user0")
