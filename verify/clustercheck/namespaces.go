@@ -2,6 +2,7 @@ package clustercheck
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,19 +106,11 @@ func (s *subject) copiesThere(ctx context.Context) []verify.Finding {
 			found = append(found, fail("namespace "+name, s.patchSpace(name), "it has no ConfigMap %s: containers that refer to it go without the proxy", addons.ConfigMapName))
 			continue
 		}
-		if lack := without(addons.VariableNames(), keysOf(textData(live))); len(lack) > 0 {
+		if lack := without(addons.VariableNames(), slices.Collect(maps.Keys(textData(live)))); len(lack) > 0 {
 			found = append(found, fail("namespace "+name, s.patchSpace(name), "its ConfigMap %s lacks %s", addons.ConfigMapName, strings.Join(lack, ", ")))
 		}
 	}
 	return orPass(found, "in %d namespaces", len(names))
-}
-
-func keysOf(m map[string]string) []string {
-	var names []string
-	for k := range m {
-		names = append(names, k)
-	}
-	return names
 }
 
 // copiesEqual holds the copies against the ConfigMap of kube-system.
